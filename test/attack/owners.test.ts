@@ -1,15 +1,15 @@
 /**
- * One caller against another, and against another tenant: whatever it tries, in whatever dialect, the answer is
+ * One caller against another, and against another tenant: for every operation in every dialect, the answer is
  * the one for a task that does not exist, to the letter.
  */
 import { randomUUID } from 'node:crypto'
 import { apiKey, type Served, serve, type Task } from 'dragoman'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chatRpc, invoke } from '../matrix/ad-hoc-speakers.js'
+import { chatRpc, invoke } from '../matrix/ad-hoc-clients.js'
 import { matrixAgent } from '../matrix/scenarios.js'
-import { type Fetch, type Speaker, told } from '../matrix/speaker.js'
-import { v01JsonRpc } from '../matrix/v0-speakers.js'
-import { v1JsonRpc, v1Rest } from '../matrix/v1-speaker.js'
+import { v01JsonRpc } from '../matrix/v0-clients.js'
+import { v1JsonRpc, v1Rest } from '../matrix/v1-client.js'
+import { type Fetch, resultOf, type WireClient } from '../matrix/wire-client.js'
 import { type Attack, type Seen, tries } from './requests.js'
 
 const alice = { 'x-api-key': 'key-a' }
@@ -44,8 +44,8 @@ function as(headers: Readonly<Record<string, string>>, tenant?: string): Fetch {
 async function makeVictims(tenant: string | undefined): Promise<readonly Victim[]> {
   const speaker = v1JsonRpc(as(alice, tenant))
   const own = tenant === undefined ? {} : { tenant }
-  const waiting = told(await speaker.send('ask')).id ?? ''
-  const ended = told(await speaker.send('hello')).id ?? ''
+  const waiting = resultOf(await speaker.send('ask')).id ?? ''
+  const ended = resultOf(await speaker.send('hello')).id ?? ''
   await speaker.push(waiting, 'https://hooks.example/alice')
   const running = speaker.stream('sleep 600000')[Symbol.asyncIterator]()
   const { value } = await running.next()
@@ -74,7 +74,7 @@ async function assertNotThere(attempt: (typeof tries)[string][string], attack: A
 }
 
 describe.each(Object.entries(tries))('over %s', (dialect, operations) => {
-  it.each(Object.entries(operations))('a stranger cannot %s (R-SEC-3, R-ERR-7)', async (_operation, attempt) => {
+  it.each(Object.entries(operations))('another caller cannot %s (R-SEC-3, R-ERR-7)', async (_operation, attempt) => {
     for (const victim of victims) {
       const { tenant } = victim
       // gRPC of 0.3 knows no tenants.
@@ -83,20 +83,23 @@ describe.each(Object.entries(tries))('over %s', (dialect, operations) => {
     }
   })
 
-  it.each(Object.entries(operations))('nobody can %s from another tenant (R-TEN-3)', async (_operation, attempt) => {
-    for (const victim of victims) {
-      // From the tenant beside it, and from outside of all tenants.
-      for (const tenant of victim.tenant === undefined ? ['acme'] : ['globex', undefined]) {
-        if (tenant !== undefined && dialect === 'v0.3 over gRPC') continue
-        const attack = { url: served.url, headers: alice, ...(tenant !== undefined && { tenant }) }
-        await assertNotThere(attempt, attack, victim)
+  it.each(Object.entries(operations))(
+    'the owner cannot %s from another tenant (R-TEN-3)',
+    async (_operation, attempt) => {
+      for (const victim of victims) {
+        // From the tenant beside it, and from outside of all tenants.
+        for (const tenant of victim.tenant === undefined ? ['acme'] : ['globex', undefined]) {
+          if (tenant !== undefined && dialect === 'v0.3 over gRPC') continue
+          const attack = { url: served.url, headers: alice, ...(tenant !== undefined && { tenant }) }
+          await assertNotThere(attempt, attack, victim)
+        }
       }
-    }
-  })
+    },
+  )
 })
 
 describe('a stranger', () => {
-  const speakers: readonly (readonly [string, (fetch: Fetch) => Speaker])[] = [
+  const speakers: readonly (readonly [string, (fetch: Fetch) => WireClient])[] = [
     ['v1 over JSON-RPC', v1JsonRpc],
     ['v1 over HTTP+JSON', v1Rest],
     ['v0.1', v01JsonRpc],
@@ -105,17 +108,17 @@ describe('a stranger', () => {
   ]
 
   it.each(speakers)('who names a context of another over %s gets a task of its own (R-SEC-3)', async (_name, speak) => {
-    const hers = told(await speak(as(alice)).send('ask'))
+    const hers = resultOf(await speak(as(alice)).send('ask'))
     expect(hers.contextId).toBeTruthy()
-    const his = told(await speak(as(bob)).send('mine now', { contextId: hers.contextId }))
+    const his = resultOf(await speak(as(bob)).send('mine now', { contextId: hers.contextId }))
     // Not an answer to her question, and nothing of what she said.
     expect(his).toMatchObject({ state: 'completed', text: 'mine now' })
     expect(his.id ?? 'none').not.toBe(hers.id)
-    const answered = told(await speak(as(alice)).send('second', { taskId: hers.id, contextId: hers.contextId }))
+    const answered = resultOf(await speak(as(alice)).send('second', { taskId: hers.id, contextId: hers.contextId }))
     expect(answered).toMatchObject({ state: 'completed', text: 'ask\nsecond' })
   })
 
-  it('sees only its own tasks in lists, whatever it filters by (R-SEC-3)', async () => {
+  it('sees only its own tasks in lists, with every filter (R-SEC-3)', async () => {
     const list = async (headers: Readonly<Record<string, string>>, params: object) => {
       const body = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params }
       const response = await as({ ...headers, 'a2a-version': '1.0' })('/', {
@@ -177,7 +180,7 @@ describe('a stranger', () => {
     for (const { id, what } of victims) expect(await send(id), what).toBe(nothing)
   })
 
-  it('of 0.1, who wants an id that is taken, is told that and no more (R-SEC-3)', async () => {
+  it('of 0.1 with an id that is taken learns only that (R-SEC-3)', async () => {
     for (const { id, tenant } of victims) {
       const outcome = await v01JsonRpc(as(bob, tenant)).send('mine now', { taskId: id })
       expect(outcome).toEqual({ refused: expect.objectContaining({ code: -32602 }) })
@@ -187,7 +190,7 @@ describe('a stranger', () => {
 
   it('has changed nothing, after all of that (R-SEC-3)', async () => {
     for (const { id, tenant, what } of victims) {
-      const { state } = told(await v1JsonRpc(as(alice, tenant)).get(id))
+      const { state } = resultOf(await v1JsonRpc(as(alice, tenant)).get(id))
       expect(state, what).toBe(
         what.endsWith('waits') ? 'input-required' : what.endsWith('runs') ? 'working' : 'completed',
       )

@@ -1,18 +1,18 @@
-/** Every operation on a task, as a stranger would try it: by dialect and binding, written by hand. */
+/** Every operation on a task, as another caller would try it: by dialect and binding, written by hand. */
 import { status } from '@grpc/grpc-js'
-import { type Headed, v1Peer, v03Peer } from '../matrix/grpc-speakers.js'
+import { type CallHeaders, v1Peer, v03Peer } from '../matrix/grpc-clients.js'
 
-/** What came back, as far as a caller can see it. */
+/** The response, as far as a caller can see it. */
 export interface Seen {
   readonly status: number | string
   readonly headers: Readonly<Record<string, string | null>>
   readonly body: string
 }
 
-/** Where the attacked server is, and who attacks it. */
+/** The attacked server and the credentials of the attacker. */
 export interface Attack {
   readonly url: string
-  readonly headers: Headed
+  readonly headers: CallHeaders
   /** Before every path, and named in gRPC's requests. */
   readonly tenant?: string
 }
@@ -22,7 +22,7 @@ export type Try = (attack: Attack, id: string) => Promise<Seen>
 
 const hook = 'https://hooks.example/a'
 
-function http(method: string, path: (id: string) => string, body?: (id: string) => object, more: Headed = {}): Try {
+function http(method: string, path: (id: string) => string, body?: (id: string) => object, more: CallHeaders = {}): Try {
   return async ({ url, headers, tenant }, id) => {
     const prefix = tenant === undefined ? '' : `/${tenant}`
     const response = await fetch(new URL(`${prefix}${path(id)}`, url), {
@@ -43,7 +43,7 @@ function http(method: string, path: (id: string) => string, body?: (id: string) 
   }
 }
 
-function rpc(path: string, method: string, params: (id: string) => object, more?: Headed): Try {
+function rpc(path: string, method: string, params: (id: string) => object, more?: CallHeaders): Try {
   return http(
     'POST',
     () => path,
@@ -58,11 +58,11 @@ function grpc(peerOf: typeof v1Peer, rpcName: string, request: (id: string) => o
     const own = { ...request(id), ...(tenant !== undefined && { tenant }) }
     try {
       if (isStream) {
-        for await (const event of peer.stream(rpcName, own)) return told(JSON.stringify(event))
-        return told('nothing')
+        for await (const event of peer.stream(rpcName, own)) return accepted(JSON.stringify(event))
+        return accepted('nothing')
       }
       const answer = await peer.unary(rpcName, own, (message) => ({ text: JSON.stringify(message) }))
-      if ('told' in answer) return told(answer.told.text ?? '')
+      if ('result' in answer) return accepted(answer.result.text ?? '')
       return { status: answer.refused.code, headers: {}, body: answer.refused.message }
     } catch (error) {
       const { code, details } = error as { code: number; details: string }
@@ -73,7 +73,7 @@ function grpc(peerOf: typeof v1Peer, rpcName: string, request: (id: string) => o
   }
 }
 
-function told(body: string): Seen {
+function accepted(body: string): Seen {
   return { status: 'OK', headers: {}, body }
 }
 

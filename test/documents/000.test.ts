@@ -159,7 +159,7 @@ describe('the orchestrator', () => {
     ['SummaryAgent', { type: 'data', data: { pages: 3 } }],
     ['SummaryAgent', { type: 'data', data: { document: ' ' } }],
     ['DocAgent', { type: 'data', data: { chapters: [] } }],
-  ] as const)('is told by %s that %j holds no input, whatever the instruction says', async (agent, part) => {
+  ] as const)('is rejected by %s because %j holds no input, with any instruction', async (agent, part) => {
     const { status, artifacts } = await sendMessage(agent, [{ type: 'text', text: '请生成摘要' }, part], randomUUID())
     expect([status.state, artifacts]).toEqual(['failed', []])
     expect(status.message).toMatchObject({

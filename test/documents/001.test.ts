@@ -47,7 +47,7 @@ async function post(path: string, body: unknown, more: Record<string, string> = 
 }
 
 describe('/a2a/invoke', () => {
-  it('answers with the output, whatever else the body and the headers hold', async () => {
+  it('answers with the output and ignores other members and headers', async () => {
     for (const [body, more] of [
       [order, {}],
       [order, { accept: 'application/json', 'user-agent': 'python-requests/2.32' }],
@@ -81,7 +81,7 @@ describe('/a2a/invoke', () => {
     })
   })
 
-  it('takes the API key as well, and refuses strangers in its own form', async () => {
+  it('accepts the API key as well, and rejects callers without credentials in its own form', async () => {
     const { authorization: _authorization, ...plain } = headers
     const ask = (more: Record<string, string>) =>
       fetch(`${url}/a2a/invoke`, { method: 'POST', headers: { ...plain, ...more }, body: JSON.stringify(order) })

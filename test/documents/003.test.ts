@@ -538,7 +538,7 @@ describe('the server of the documents', () => {
       status: { state: 'TASK_STATE_COMPLETED' },
       artifacts: [{ name: 'sailboat_image.png', parts: [{ raw: 'iVBORw0KGgo=', mediaType: 'image/png' }] }],
     })
-    // The text of the documents spells the state with two l, their enumeration with one.
+    // The text of the documents writes the state with two l, their enumeration with one.
     const canceled = await client.cancelTask({ id: 'task-boat-gen-123' })
     expect(canceled.status.state).toBe('TASK_STATE_CANCELED')
     expect(received[0]).toMatchObject({

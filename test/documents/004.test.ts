@@ -526,7 +526,7 @@ describe('the server of the Go library', () => {
     expect(await call(url, 'message/send', {})).toMatchObject({ error: { code: -32601 } })
   })
 
-  it('stands beside other versions on one address, but not beside v0.1', async () => {
+  it('shares an address with other versions, but not with v0.1', async () => {
     await using both = await serve(echoAgent, { port: 0, dialects: ['v1', 'v0.3', { dialect: 'v0.1-go', path: '/' }] })
     expect(await result(both.url, 'tasks/send', { id: 'asks', message: message('ask') })).toMatchObject({
       status: { state: 'processing' },
@@ -585,7 +585,7 @@ describe('the struct of functions', () => {
     })
   })
 
-  it('streams and stores what SendTaskSubscribeFunc tells and returns', async () => {
+  it('streams and stores the updates and the result of SendTaskSubscribeFunc', async () => {
     const params = { id: 'streamed', message: message('owls') }
     const events = await eventsOf(await post(url, { jsonrpc: '2.0', id: 1, method: 'tasks/sendSubscribe', params }))
     const told = events.slice(1).map(({ data }) => (data.artifact as Json | undefined)?.name ?? data.status)

@@ -1,4 +1,4 @@
-/** A self-signed certificate for 127.0.0.1, of use to nobody but these tests. */
+/** A self-signed certificate for 127.0.0.1, for these tests only. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUOLrl+3C1xAo/1/VQQnKPKDJjU/YwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTE2MTM1MVoYDzIxMjYxMDIy

@@ -7,11 +7,11 @@ import { proves } from '../../conformance/proves.js'
 import { MemoryStore } from '../../src/stores/memory.js'
 import { freshDatabase } from '../postgres/database.js'
 import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
-import { chatRpc, invoke, taskRest } from './ad-hoc-speakers.js'
+import { chatRpc, invoke, taskRest } from './ad-hoc-clients.js'
 import { all, lastState, matrixAgent, scenarios } from './scenarios.js'
-import { type Fetch, type Speaker, told } from './speaker.js'
-import { v01Go, v01JsonRpc, v03JsonRpc, v03Rest } from './v0-speakers.js'
-import { v1JsonRpc, v1Rest } from './v1-speaker.js'
+import { v01Go, v01JsonRpc, v03JsonRpc, v03Rest } from './v0-clients.js'
+import { v1JsonRpc, v1Rest } from './v1-client.js'
+import { type Fetch, resultOf, type WireClient } from './wire-client.js'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const stores = {
 let handler: FetchHandler
 const fetch: Fetch = (path, init) => handler.fetch(new Request(`http://localhost${path}`, init))
 
-const speakers: readonly Speaker[] = [
+const wireClients: readonly WireClient[] = [
   v1JsonRpc(fetch),
   v1Rest(fetch),
   v03JsonRpc(fetch),
@@ -41,8 +41,8 @@ const speakers: readonly Speaker[] = [
   invoke(fetch, 'jsonrpc'),
   chatRpc(fetch),
 ]
-const readers = speakers.filter(({ has }) => has.has('get'))
-const watchers = speakers.filter(({ has }) => has.has('subscribe'))
+const readers = wireClients.filter(({ has }) => has.has('get'))
+const watchers = wireClients.filter(({ has }) => has.has('subscribe'))
 
 describe.each(Object.entries(stores))('on the %s store', (_name, open) => {
   beforeAll(async () => {
@@ -50,15 +50,15 @@ describe.each(Object.entries(stores))('on the %s store', (_name, open) => {
   })
   afterAll(() => handler.close({ deadlineMs: 0 }))
 
-  describe.each(speakers)('a client of $name', (speaker) => {
-    it.each(scenarios)('%s', async (_scenario, play) => await play(speaker))
+  describe.each(wireClients)('a client of $name', (wireClient) => {
+    it.each(scenarios)('%s', async (_scenario, play) => await play(wireClient))
   })
 
   it(proves('RL-ALL-1', 'a task made in any dialect is the same task in every other'), async () => {
     for (const maker of readers) {
-      const made = told(await maker.send('ask'))
+      const made = resultOf(await maker.send('ask'))
       for (const reader of readers) {
-        const read = told(await reader.get(made.id ?? ''))
+        const read = resultOf(await reader.get(made.id ?? ''))
         expect([read.id, read.note], `${maker.name} read by ${reader.name}`).toEqual([
           made.id,
           'What is the second text?',
@@ -69,12 +69,12 @@ describe.each(Object.entries(stores))('on the %s store', (_name, open) => {
 
   it('a task made in one dialect goes on in another and is watched in a third', async () => {
     for (const [place, maker] of watchers.entries()) {
-      const next = watchers[(place + 1) % watchers.length] as Speaker
-      const third = watchers[(place + 2) % watchers.length] as Speaker
-      const { id = '', contextId } = told(await maker.send('ask'))
+      const next = watchers[(place + 1) % watchers.length] as WireClient
+      const third = watchers[(place + 2) % watchers.length] as WireClient
+      const { id = '', contextId } = resultOf(await maker.send('ask'))
       const watching = third.subscribe(id)[Symbol.asyncIterator]()
       await watching.next()
-      const answered = told(await next.send('second', { taskId: id, contextId }))
+      const answered = resultOf(await next.send('second', { taskId: id, contextId }))
       expect(answered, `${maker.name} → ${next.name}`).toMatchObject({ id, text: 'ask\nsecond' })
       const seen = await all({ [Symbol.asyncIterator]: () => watching })
       expect(lastState(seen), `watched by ${third.name}`).toBe('completed')

@@ -5,19 +5,19 @@ import { credentials } from '@grpc/grpc-js'
 import { agent, type Served, serve } from 'dragoman'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
-import { chatRpc, invoke, taskRest } from './ad-hoc-speakers.js'
+import { chatRpc, invoke, taskRest } from './ad-hoc-clients.js'
 import { certificate, key } from './certificate.js'
-import { v1Grpc, v03Grpc } from './grpc-speakers.js'
+import { v1Grpc, v03Grpc } from './grpc-clients.js'
 import { matrixAgent, scenarios } from './scenarios.js'
-import { type Fetch, type Speaker, told } from './speaker.js'
-import { v01Go, v01JsonRpc, v03JsonRpc, v03Rest } from './v0-speakers.js'
-import { v1JsonRpc, v1Rest } from './v1-speaker.js'
+import { v01Go, v01JsonRpc, v03JsonRpc, v03Rest } from './v0-clients.js'
+import { v1JsonRpc, v1Rest } from './v1-client.js'
+import { type Fetch, resultOf, type WireClient } from './wire-client.js'
 
 let served: Served
 const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
 const host = () => new URL(served.url).host
 
-const peers: readonly (readonly [name: string, speak: () => Speaker])[] = [
+const peers: readonly (readonly [name: string, speak: () => WireClient])[] = [
   ['v1 over JSON-RPC', () => v1JsonRpc(over)],
   ['v1 over HTTP+JSON', () => v1Rest(over)],
   ['v1 over gRPC', () => v1Grpc(host())],
@@ -44,7 +44,7 @@ describe('one port', () => {
 })
 
 describe('agents that share a port', () => {
-  it('are told apart over gRPC by the tenant their cards name, and keep their tasks', async () => {
+  it('are distinguished over gRPC by the tenant their cards name, and keep their tasks', async () => {
     const named = (name: string) =>
       agent(name, async function* ({ text }) {
         yield `${name}: ${text}`
@@ -57,7 +57,7 @@ describe('agents that share a port', () => {
     const grpc = card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === 'GRPC')
     expect(grpc).toEqual({ url: authority, protocolBinding: 'GRPC', tenant: 'editor', protocolVersion: '1.0' })
     const editor = v1Grpc(authority, undefined, 'editor')
-    const made = told(await editor.send('hello'))
+    const made = resultOf(await editor.send('hello'))
     expect(made.text).toBe('Editor: hello')
     const overHttp = await fetch(`${both.agents[1]?.url}tasks/${made.id}`, { headers: { 'A2A-Version': '1.0' } })
     expect(overHttp.status).toBe(200)
@@ -83,7 +83,7 @@ describe('a port behind TLS', () => {
       socket.on('error', reject)
     })
 
-  it('says so in its card', async () => {
+  it('lists https addresses in its card', async () => {
     const card = await new Promise<string>((resolve, reject) => {
       get(`${secure.url}.well-known/agent-card.json`, { ca: certificate }, (response) => {
         let text = ''
@@ -107,7 +107,7 @@ describe('a port behind TLS', () => {
 
   it(proves('R-GRPC-1', 'carries gRPC'), async () => {
     const { host: authority } = new URL(secure.url)
-    const speaker = v1Grpc(authority, credentials.createSsl(Buffer.from(certificate)))
-    expect(told(await speaker.send('hello'))).toMatchObject({ state: 'completed', text: 'hello' })
+    const wireClient = v1Grpc(authority, credentials.createSsl(Buffer.from(certificate)))
+    expect(resultOf(await wireClient.send('hello'))).toMatchObject({ state: 'completed', text: 'hello' })
   })
 })

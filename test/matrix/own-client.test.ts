@@ -33,7 +33,7 @@ const ways: readonly (readonly [options: ConnectOptions, path: string])[] = [
 describe.each(ways)('our client with %j', (options, path) => {
   const open = (): Promise<AgentClient> => connect(new URL(path, served.url).href, options)
 
-  it('speaks as it was told to', async () => {
+  it('uses the given dialect and binding', async () => {
     await using agent = await open()
     expect(agent.choice).toMatchObject(options)
     expect(agent.choice.reasons.length).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-/** Our own client as a speaker: the same scenarios, in every dialect, over every binding. */
+/** Our own client as a wireClient: the same scenarios, in every dialect, over every binding. */
 import {
   A2AError,
   type AgentClient,
@@ -8,17 +8,24 @@ import {
   TransportError,
   type Update,
 } from 'dragoman/client'
-import { type Outcome, type Piece, piecesOf, type Speaker, type Told, type Where } from './speaker.js'
-import { stateOf } from './v1-speaker.js'
+import { stateOf } from './v1-client.js'
+import {
+  type CallResult,
+  type Piece,
+  piecesOf,
+  type TaskSummary,
+  type TaskTarget,
+  type WireClient,
+} from './wire-client.js'
 
-export function ownClient(agent: AgentClient): Speaker {
+export function ownClient(agent: AgentClient): WireClient {
   const { dialect, binding } = agent.choice
   const has = new Set<'get' | 'cancel' | 'subscribe' | 'push'>()
   if (dialect !== 'invoke') has.add('get').add('cancel')
   if (dialect !== 'invoke' && dialect !== 'chat-rpc') has.add('subscribe').add('push')
   return {
     name: `our client, ${dialect} over ${binding}`,
-    // What a dialect shows in its own way comes out as v1.0 has it; what it cannot carry stays lost.
+    // The client converts every dialect to v1.0; content that a dialect cannot carry is lost.
     dialect: dialect === 'invoke' ? 'own-invoke' : 'v1',
     has,
     send: (content, where) =>
@@ -41,7 +48,7 @@ export function ownClient(agent: AgentClient): Speaker {
   }
 }
 
-function placeOf({ taskId, contextId }: Where = {}): { taskId?: string; contextId?: string } {
+function placeOf({ taskId, contextId }: TaskTarget = {}): { taskId?: string; contextId?: string } {
   return { ...(taskId && { taskId }), ...(contextId && { contextId }) }
 }
 
@@ -63,7 +70,7 @@ function textIn(parts: readonly Part[]): string {
   return parts.map((part) => ('text' in part ? part.text : '')).join('')
 }
 
-function readTask({ id, contextId, status, artifacts = [] }: Task): Told {
+function readTask({ id, contextId, status, artifacts = [] }: Task): TaskSummary {
   const parts = artifacts.flatMap((artifact) => artifact.parts)
   return {
     id,
@@ -75,11 +82,11 @@ function readTask({ id, contextId, status, artifacts = [] }: Task): Told {
   }
 }
 
-function readMessage({ parts, contextId, taskId }: Message): Told {
+function readMessage({ parts, contextId, taskId }: Message): TaskSummary {
   return { id: taskId, contextId, state: 'completed', text: textIn(parts), pieces: parts.map(pieceOf) }
 }
 
-function readUpdate(update: Update): Told {
+function readUpdate(update: Update): TaskSummary {
   if ('reset' in update) throw new Error('A stream that never broke was reset')
   if ('task' in update) return readTask(update.task)
   if ('message' in update) return readMessage(update.message)
@@ -98,9 +105,9 @@ const codes: Readonly<Record<string, number>> = {
   INVALID_AGENT_RESPONSE: -32603,
 }
 
-async function attempt(call: () => Promise<Told>): Promise<Outcome> {
+async function attempt(call: () => Promise<TaskSummary>): Promise<CallResult> {
   try {
-    return { told: await call() }
+    return { result: await call() }
   } catch (error) {
     if (error instanceof A2AError) return { refused: { code: codes[error.code] ?? error.code, message: error.message } }
     if (error instanceof TransportError) return { refused: { code: error.failure, message: error.message } }

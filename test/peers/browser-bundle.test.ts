@@ -84,7 +84,7 @@ describe('the client, bundled for browsers', () => {
   })
 })
 
-/** A page's script: what only Node has is not there for the client (Node's own `fetch` needs it), and it tells what it saw. */
+/** A page's script. The client sees no Node globals (Node's own `fetch` needs them); the script returns its observations. */
 function page(url: string): string {
   return `
     const { stdout } = process

@@ -1,4 +1,4 @@
-/** A TCP proxy that cuts connections at moments nobody expects, the same ones each time it is given the same seed. */
+/** A TCP proxy that cuts connections at pseudo-random moments; equal seeds give equal moments. */
 
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
@@ -10,7 +10,7 @@ export interface CuttingProxy extends AsyncDisposable {
 
 export interface CutOptions {
   readonly seed: number
-  /** How many bytes of answers pass before a connection is cut. */
+  /** Bytes of responses that pass before the proxy cuts a connection. */
   readonly fewestBytes: number
   readonly mostBytes: number
   /** After so many, connections live as long as they like. */
@@ -63,7 +63,7 @@ export async function cuttingProxy(targetPort: number, options: CutOptions): Pro
   }
 }
 
-/** Mulberry32: small, and good enough to be unexpected. */
+/** Mulberry32, a small pseudo-random number generator. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,6 +1,6 @@
 /**
- * What the test-bed agent does, as far as the scenarios need it, told to a stage: each generation of the
- * official SDK has its own objects for the same events.
+ * The test agent for foreign servers, as far as the scenarios need it. It writes to a small interface, because each
+ * generation of the official SDK has its own objects for the same events.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 

@@ -1,9 +1,9 @@
-/** Our client against servers that nobody here wrote: discovery, negotiation, then every scenario. */
+/** Dragoman's client against foreign servers: discovery, negotiation, then every scenario. */
 import { A2AError, type AgentClient, type ConnectOptions, collect, connect } from 'dragoman/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ownClient } from '../matrix/own-client.js'
 import { scenarios } from '../matrix/scenarios.js'
-import type { Piece, Speaker } from '../matrix/speaker.js'
+import type { Piece, WireClient } from '../matrix/wire-client.js'
 import { cuttingProxy } from './cutting-proxy.js'
 import { type ForeignServer, serveV1, serveV02, serveV03 } from './foreign-servers.js'
 
@@ -24,20 +24,20 @@ const servers: Readonly<Record<string, Tested>> = {
   },
 }
 
-/** Where the server itself is wrong, or does not say enough. These must fail: one that passes is to be deleted. */
+/** Known faults of the foreign servers. These scenarios must fail: delete the entry of one that passes. */
 const exceptions: readonly (readonly [server: string, binding: string, scenario: string, because: string])[] = [
   // 0.x: "a task that has ended" is an invalid request to these releases, where 0.3 means an unsupported operation.
   ['0.2.5', 'JSONRPC', 'may not go on with a task that has ended', 'answers -32600'],
   ['0.3.14', 'JSONRPC', 'may not go on with a task that has ended', 'answers -32600'],
   ['0.3.14', 'HTTP+JSON', 'may not go on with a task that has ended', 'answers -32600'],
   ['0.3.14', 'GRPC', 'may not go on with a task that has ended', 'answers INVALID_ARGUMENT without details'],
-  // FAILED_PRECONDITION stands for several errors, and nothing else is said.
+  // FAILED_PRECONDITION encodes several errors, and the server sends no further details.
   ['0.3.14', 'GRPC', 'cancels', 'answers FAILED_PRECONDITION without details'],
   // Servers of 0.3 read the whole request in the body, which is what we send; this layer reads the config alone.
   ['1.3.0 with its layer for 0.3', 'HTTP+JSON', 'remembers a webhook', 'takes the body for the config'],
 ]
 
-/** What the servers' own conversions keep of a piece. */
+/** The piece after the servers' own conversions. */
 const carriers: Readonly<Record<string, (piece: Piece) => Piece | undefined>> = {
   // 0.3's protobuf has no names of files, and the marks of data that is no object are in metadata it drops.
   '0.3.14 HTTP+JSON': withoutNames,
@@ -74,12 +74,12 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  const speakerFor = (agent: AgentClient): Speaker => {
+  const speakerFor = (agent: AgentClient): WireClient => {
     const carries = carriers[`${name} ${agent.choice.binding}`]
     return { ...ownClient(agent), ...(carries && { carries }) }
   }
 
-  it('is found and understood without being told how', async () => {
+  it('is discovered and called without options', async () => {
     const warnings: string[] = []
     await using agent = await connect(server.url, { onWarning: ({ message }) => warnings.push(message) })
     expect((await agent.ask('hello')).text).toBe('hello')
@@ -89,7 +89,7 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
     expect(warnings.filter((warning) => warning.startsWith('The card is not valid'))).toEqual([])
   })
 
-  it('is understood by many calls at once, whichever comes first', async () => {
+  it('is called by many concurrent calls, in any order', async () => {
     await using agent = await connect(server.url)
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map((say) => agent.ask(say)))
     expect(answers.map(({ text }) => text)).toEqual(['a', 'b', 'c', 'd'])
@@ -111,7 +111,7 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
     }
 
     if (options.dialect === 'v0.3' && options.binding !== 'JSONRPC') {
-      it('gets raw file content when told so, as the JavaScript SDK reads it (R3-PB-12)', async () => {
+      it('gets raw file content on request, as the JavaScript SDK reads it (R3-PB-12)', async () => {
         await using agent = await connect(server.url, { ...options, pin: true, fileBytes: 'raw' })
         const { text } = await agent.ask([{ text: 'dump' }, { raw: 'AAH//g==' }])
         expect(text).toMatch(/"bytes":"AAH\/\/g=="|"value":\{"0":0,"1":1,"2":255,"3":254\}/)
@@ -146,7 +146,7 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
       expect(answer).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: 'slept 100' })
     })
 
-    it('is heard when it refuses', async () => {
+    it('reports a rejection', async () => {
       await using agent = await open()
       await expect(agent.task('no-such-task').get()).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
       await expect(agent.ask('x', { taskId: 'no-such-task' })).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })

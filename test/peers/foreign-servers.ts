@@ -1,4 +1,4 @@
-/** Servers that nobody here wrote: the official JavaScript SDK, three generations of it, on every binding it has. */
+/** Foreign servers: three generations of the official JavaScript SDK, on every binding it has. */
 import type { AddressInfo } from 'node:net'
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js'
 import { type AgentCard as CardV1, type Message as MessageV1, Role, TaskState } from 'a2a-sdk-v1'
@@ -34,7 +34,7 @@ const anybody = { userBuilder: async () => ({ isAuthenticated: false, userName: 
 const now = () => new Date().toISOString()
 const newId = () => crypto.randomUUID()
 
-/** What every card says. */
+/** Members that all cards share. */
 const about = {
   name: 'Echo',
   description: 'Repeats what it is told',

@@ -21,7 +21,7 @@ async function failureOf(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** The agent answers everything, and so does whoever it sends the client to. */
+/** The agent answers every request, and so do the servers it refers the client to. */
 const obliging = {
   SendMessage: (call: Call) => result(call, { task: task('COMPLETED') }),
   GetTask: (call: Call) => result(call, task('COMPLETED')),
@@ -122,7 +122,7 @@ describe('a card', () => {
           cardOf('', {
             supportedInterfaces: [
               { url: 'http://evil.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
-              // Nothing speaks HTTP+JSON here.
+              // This server has no HTTP+JSON.
               { url: `${server.origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
               { url: `${server.origin}/`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
             ],
@@ -144,11 +144,11 @@ describe('gRPC that is not there', () => {
     })
 
   it.each([
-    ['nobody listens', undefined],
-    ['somebody hangs up', (socket: Socket) => socket.destroy()],
-    ['somebody speaks of other things', (socket: Socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
-    ['somebody says nothing', () => undefined],
-    ['somebody talks without end', (socket: Socket) => socket.on('data', () => socket.write(Buffer.alloc(65_536)))],
+    ['no server listens', undefined],
+    ['the server closes the connection', (socket: Socket) => socket.destroy()],
+    ['the server answers 400', (socket: Socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['the server never answers', () => undefined],
+    ['the server answers without end', (socket: Socket) => socket.on('data', () => socket.write(Buffer.alloc(65_536)))],
   ])('because %s fails in time', async (_name, behave) => {
     const sockets = new Set<Socket>()
     const server = createTcpServer((socket) => {
@@ -174,7 +174,7 @@ describe('what the user gave along', () => {
     expect(server.calls.at(-1)?.headers).toMatchObject(secret)
   })
 
-  it('does not go to another port of the same host, and says so', async () => {
+  it('does not go to another port of the same host, and reports it', async () => {
     await using other = await hostileServer(obliging)
     await using server = await hostileServer({
       [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`${other.origin}/`))),
@@ -236,7 +236,7 @@ describe('what the user gave along', () => {
   })
 })
 
-it('pages that lead in a circle are pages: whoever turns them sees the token', async () => {
+it('pages whose tokens form a cycle are passed on: the caller sees the token', async () => {
   await using server = await hostileServer({
     ListTasks: (call) =>
       result(call, { tasks: [task('COMPLETED')], nextPageToken: 'again', pageSize: 1, totalSize: 1 }),

@@ -1,4 +1,4 @@
-/** A client in bad company: whatever a server answers, callers see `A2AError` or `TransportError`, soon. */
+/** Hostile servers: for every answer, callers soon see an `A2AError` or a `TransportError`. */
 import { gzipSync } from 'node:zlib'
 import { A2AError, type ConnectOptions, connect, TransportError, type Update } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ import {
 
 const quick: ConnectOptions = { timeoutMs: 1000, retry: { firstDelayMs: 1, maxDelayMs: 10 } }
 
-/** What a call failed with, in one word; anything but the two classes fails the test. */
+/** The class of a failed call's error; other classes fail the test. */
 async function failureOf(call: () => Promise<unknown>): Promise<string> {
   const startedAt = performance.now()
   try {
@@ -104,7 +104,7 @@ describe('an answer', () => {
       (call: Call) => raw(call, JSON.stringify({ result: task('COMPLETED') }), { 'content-type': 'x/y' }),
     ],
     ['a status of failure', ({ response }: Call) => json(response, { result: task('COMPLETED') }, 500)],
-    ['members nobody knows', (call: Call) => result(call, task('COMPLETED', { constructor: 1, admin: true }))],
+    ['unknown members', (call: Call) => result(call, task('COMPLETED', { constructor: 1, admin: true }))],
   ])('with %s is understood all the same', async (_name, answer) => {
     await using server = await hostileServer({ GetTask: answer })
     await using agent = await connect(server.origin, quick)
@@ -293,7 +293,7 @@ describe('a stream', () => {
     expect(resumed.map(({ headers }) => headers['last-event-id'])).toEqual(['2', '3', '4'])
   })
 
-  it('without numbers is told anew by the task that a subscription begins with', async () => {
+  it('without event ids is replaced by the task that a subscription begins with', async () => {
     await using server = await hostileServer({
       SendStreamingMessage: (call) =>
         brokenStream(call, event(call, { task: task('WORKING') }), event(call, chunk('a'))),

@@ -1,4 +1,4 @@
-/** A server that does whatever a test tells it to, and writes down what it was sent. */
+/** A server whose answers a test scripts, and which records its requests. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -8,7 +8,7 @@ export interface Call {
   /** JSON-RPC's, when the body is JSON-RPC. */
   readonly method: string
   readonly id: unknown
-  /** How many calls of this method came before. */
+  /** Number of earlier calls of this method. */
   readonly count: number
   readonly response: ServerResponse
 }
@@ -17,7 +17,7 @@ export interface HostileServer extends AsyncDisposable {
   readonly origin: string
   readonly port: number
   readonly calls: readonly Pick<Call, 'path' | 'headers' | 'method'>[]
-  /** Answers that are still being written to somebody. */
+  /** Responses that are still open. */
   readonly answering: number
 }
 
@@ -25,7 +25,7 @@ type Answer = (call: Call) => unknown
 
 export const cardPath = '/.well-known/agent-card.json'
 
-/** Answers by path, else by method; a card that names this server is at its place unless told otherwise. */
+/** Answers by path, else by method; a card that names this server is the default for the well-known path. */
 export async function hostileServer(answers: Readonly<Record<string, Answer>>): Promise<HostileServer> {
   const calls: Call[] = []
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Clients that nobody here wrote, against a real port: discovery, then every scenario. */
+/** Foreign clients against a real port: discovery, then every scenario. */
 import {
   type AuthenticationHandler,
   createAuthenticatingFetchWithRetry as authenticatingV1,
@@ -15,8 +15,8 @@ import {
 import { apiKey, type Served, serve } from 'dragoman'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { all, lastState, matrixAgent, scenarios } from '../matrix/scenarios.js'
-import { type Speaker, told } from '../matrix/speaker.js'
-import { sdk1, sdk02, sdk03, transports } from './official-speakers.js'
+import { resultOf, type WireClient } from '../matrix/wire-client.js'
+import { sdk1, sdk02, sdk03, transports } from './official-clients.js'
 
 let served: Served
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => served.close({ deadlineMs: 0 }))
 
-const peers: readonly (readonly [name: string, connect: () => Promise<Speaker>])[] = [
+const peers: readonly (readonly [name: string, connect: () => Promise<WireClient>])[] = [
   ['0.2.5', async () => sdk02(served.url)],
   ...transports.map((transport) => [`0.3.14 over ${transport}`, () => sdk03(served.url, transport)] as const),
   ...transports.map((transport) => [`1.3.0 over ${transport}`, () => sdk1(served.url, transport)] as const),
@@ -35,23 +35,23 @@ describe.each(peers)('the official SDK %s', (_name, connect) => {
 
   it('learns why a stream is refused', async () => {
     using _quiet = vi.spyOn(console, 'error').mockImplementation(() => undefined) // 0.2.5 prints errors of streams
-    const speaker = await connect()
+    const wireClient = await connect()
     // Releases before 1.0 have no classes for errors of streams.
-    const refusal = speaker.dialect === 'v1' ? { name: 'TaskNotFoundError' } : {}
+    const refusal = wireClient.dialect === 'v1' ? { name: 'TaskNotFoundError' } : {}
     const message = expect.stringContaining('Task not found: nope')
-    for (const open of [() => speaker.stream('more', { taskId: 'nope' }), () => speaker.subscribe('nope')])
+    for (const open of [() => wireClient.stream('more', { taskId: 'nope' }), () => wireClient.subscribe('nope')])
       await expect(all(open())).rejects.toMatchObject({ ...refusal, message })
   })
 
   it('comes back to a task that runs', async () => {
-    const speaker = await connect()
-    const stream = speaker.stream('chunks 10 20')[Symbol.asyncIterator]()
+    const wireClient = await connect()
+    const stream = wireClient.stream('chunks 10 20')[Symbol.asyncIterator]()
     const { value: first } = await stream.next()
-    const seen = await all(speaker.subscribe(first.id))
+    const seen = await all(wireClient.subscribe(first.id))
     expect(lastState(seen)).toBe('completed')
     expect(seen.map(({ text }) => text ?? '').join('')).toContain('chunk 10 ')
     await all({ [Symbol.asyncIterator]: () => stream })
-    expect(told(await speaker.get(first.id)).state).toBe('completed')
+    expect(resultOf(await wireClient.get(first.id)).state).toBe('completed')
   })
 })
 

@@ -16,7 +16,7 @@ const echo = agent(full, async function* ({ text }) {
   yield text
 })
 
-// The SDK tells the console of every signature that is not good.
+// The SDK logs every invalid signature.
 vi.spyOn(console, 'debug').mockImplementation(() => {})
 
 /** Fetches the key from where the signature says, as the SDK's documentation shows it. */
@@ -27,7 +27,7 @@ const sdkVerifier = verifyAgentCardSignature(async (kid, jku) => {
   return (await importJWK(key)) as Parameters<typeof importJWK>[0] & object
 })
 
-/** What the official client says about our card. */
+/** The official client's verdict on our card. */
 async function sdkJudges(options: ServeOptions): Promise<'good' | 'not good'> {
   await using served = await serve(echo, options)
   const client = await new ClientFactory({ transports: [new JsonRpcTransportFactory()] }).createFromUrl(served.url)
@@ -58,7 +58,7 @@ describe('our signatures, by the official verifier (R-SIGN-7)', () => {
     expect(await sdkJudges({ auth: secret, advanced: { signing: { keys, profiles: ['spec', 'sdk'] } } })).toBe('good')
   })
 
-  it('are by the letter of the protocol for our client, whatever the SDK gets beside it', async () => {
+  it('follow the specification for our client, also beside a signature for the SDK', async () => {
     const signing = { keys: [await generateSigningKey()], profiles: ['sdk', 'spec'] as const }
     await using served = await serve(echo, { auth: secret, advanced: { signing } })
     await using client = await connect(served.url, { signatures: 'require' })
@@ -84,7 +84,7 @@ async function serveSdk(rest: object): Promise<{ readonly url: string } & AsyncD
   })
   const header = { alg: 'ES256', kid: jwk.kid ?? '', typ: 'JOSE', jku: `${url}/keys.json` }
   const sign = generateAgentCardSignature(jwk, header)
-  // Its handler writes what it is given: in the protocol's spelling only if it is given that.
+  // Its handler writes the card unchanged, so the test passes the protocol's form.
   const signed = async () => SdkCard.toJSON(await sign(card)) as SdkCard
   const executor = { execute: async () => {}, cancelTask: async () => {} }
   const handler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor as never)
@@ -105,7 +105,7 @@ describe('the official signatures, by our verifier', () => {
     expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
   })
 
-  it('are good in the SDK’s own form, and told apart', async () => {
+  it('are valid in the SDK’s own form, and distinguished', async () => {
     await using server = await serveSdk({
       securityRequirements: [{ schemes: { key: {} } }],
       skills: [{ id: 'echo', name: 'Echo', description: '', tags: [] }],
@@ -129,7 +129,7 @@ describe('the official signatures, by our verifier', () => {
     await using client = await connect(server.url)
     expect(client.signature).toMatchObject({
       state: 'invalid',
-      reason: 'The signature does not cover everything that the card says',
+      reason: 'The signature does not cover every field of the card',
     })
   })
 })

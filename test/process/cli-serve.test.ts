@@ -5,10 +5,10 @@ import { type AgentClient, connect } from 'dragoman/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../hostile/waiting.js'
 import { all, lastState, matrixAgent, scenarios } from '../matrix/scenarios.js'
-import type { Fetch, Speaker } from '../matrix/speaker.js'
-import { v01JsonRpc } from '../matrix/v0-speakers.js'
+import { v01JsonRpc } from '../matrix/v0-clients.js'
+import type { Fetch, WireClient } from '../matrix/wire-client.js'
 import { type ForeignServer, serveV1, serveV02, serveV03 } from '../peers/foreign-servers.js'
-import { sdk1, sdk03 } from '../peers/official-speakers.js'
+import { sdk1, sdk03 } from '../peers/official-clients.js'
 import { freePort, scriptedServer } from './hostile-agent.js'
 import { runCommand, type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
@@ -17,7 +17,7 @@ beforeAll(() => {
   for (const level of ['error', 'warn', 'log'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
 })
 
-/** Calls of a speaker that knows paths, at a real address. */
+/** Calls of a wireClient that knows paths, at a real address. */
 function at(url: string): Fetch {
   return (path, init) => fetch(new URL(path, url), init)
 }
@@ -50,35 +50,35 @@ describe('an official 0.3 client, a bridge, an agent that speaks v0.1 only', () 
   it.each(scenarios)('%s', async (_, play) => await play(await sdk03(bridge.url, 'JSONRPC')))
 
   it('and newer ones over gRPC: streams come as they are made', async () => {
-    const speaker = await sdk1(bridge.url, 'GRPC')
-    const events = await all(speaker.stream('chunks 4 20'))
+    const wireClient = await sdk1(bridge.url, 'GRPC')
+    const events = await all(wireClient.stream('chunks 4 20'))
     expect(events.map(({ text }) => text ?? '').join('')).toContain('chunk 1 chunk 2 chunk 3 chunk 4 ')
     expect(lastState(events)).toBe('completed')
   })
 })
 
 /** The SDK 1.3.0 reads a null in JSON as nothing at all. */
-const withoutNull: Speaker['carries'] = (piece) => ('data' in piece && piece.data === null ? undefined : piece)
+const withoutNull: WireClient['carries'] = (piece) => ('data' in piece && piece.data === null ? undefined : piece)
 
-describe.each<[string, () => Promise<ForeignServer>, Partial<Speaker>]>([
+describe.each<[string, () => Promise<ForeignServer>, Partial<WireClient>]>([
   ['1.3.0', serveV1, { carries: withoutNull }],
   ['0.3.14', serveV03, {}],
   ['0.2.5', serveV02, {}],
 ])('a v0.1 client, a bridge, a server of the official SDK %s', (_name, start, habits) => {
   let behind: ForeignServer
   let bridge: ServerProcess
-  let speaker: Speaker
+  let wireClient: WireClient
   beforeAll(async () => {
     behind = await start()
     bridge = await startServer(['--proxy', behind.url])
-    speaker = { ...v01JsonRpc(at(bridge.url)), ...habits }
+    wireClient = { ...v01JsonRpc(at(bridge.url)), ...habits }
   })
   afterAll(async () => {
     await bridge[Symbol.asyncDispose]()
     await behind[Symbol.asyncDispose]()
   })
 
-  it.each(scenarios)('%s', async (_, play) => await play(speaker))
+  it.each(scenarios)('%s', async (_, play) => await play(wireClient))
 })
 
 describe('dragoman serve --proxy', () => {

@@ -8,12 +8,12 @@ import type { AuditEntry } from 'dragoman/server'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/testing/echo-agent.js'
-import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-speakers.js'
-import { v1Grpc, v1Peer, v03Grpc } from '../matrix/grpc-speakers.js'
+import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-clients.js'
+import { v1Grpc, v1Peer, v03Grpc } from '../matrix/grpc-clients.js'
 import { all } from '../matrix/scenarios.js'
-import { type Fetch, type Speaker, told } from '../matrix/speaker.js'
-import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-speakers.js'
-import { v1JsonRpc, v1Rest } from '../matrix/v1-speaker.js'
+import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-clients.js'
+import { v1JsonRpc, v1Rest } from '../matrix/v1-client.js'
+import { type Fetch, resultOf, type WireClient } from '../matrix/wire-client.js'
 
 const auth = [apiKey({ 'key-alice': 'alice' })]
 const alice = { 'x-api-key': 'key-alice' }
@@ -45,7 +45,7 @@ async function audited(options: ServeOptions = {}) {
 
 type Audited = Awaited<ReturnType<typeof audited>>
 
-const speakers: readonly (readonly [string, (to: Audited) => Speaker, string, string])[] = [
+const wireClients: readonly (readonly [string, (to: Audited) => WireClient, string, string])[] = [
   ['v1 over JSON-RPC', ({ as }) => v1JsonRpc(as(alice)), 'v1', 'JSONRPC'],
   ['v1 over HTTP+JSON', ({ as }) => v1Rest(as(alice)), 'v1', 'HTTP+JSON'],
   ['v1 over gRPC', ({ host }) => v1Grpc(host, undefined, undefined, alice), 'v1', 'GRPC'],
@@ -58,25 +58,25 @@ const speakers: readonly (readonly [string, (to: Audited) => Speaker, string, st
   ['chat-rpc', ({ as }) => chatRpc(as(alice)), 'chat-rpc', 'JSONRPC'],
 ]
 
-describe.each(speakers)('the audit of calls over %s', (_name, speak, dialect, binding) => {
+describe.each(wireClients)('the audit of calls over %s', (_name, speak, dialect, binding) => {
   const common = { agent: 'Echo', caller: 'alice', scheme: 'apiKey', peer: '127.0.0.1', dialect, binding }
 
   it('says who called what, with which outcome (R-SEC-5)', async () => {
     await using to = await audited()
-    const speaker = speak(to)
-    told(await speaker.send('a private word'))
+    const wireClient = speak(to)
+    resultOf(await wireClient.send('a private word'))
     const sent = await to.next(1)
     expect(sent).toMatchObject({ ...common, operation: 'sendMessage', outcome: 'ok' })
     expect(sent.taskId).toMatch(/\S{8}/)
     expect(sent.contextId).toMatch(/\S{8}/)
     expect(sent.durationMs).toBeGreaterThan(0)
     expect(Math.abs(sent.at - Date.now())).toBeLessThan(60_000)
-    await all(speaker.stream('chunks 2'))
+    await all(wireClient.stream('chunks 2'))
     const streamed = await to.next(2)
     expect(streamed).toMatchObject({ ...common, operation: 'sendStreamingMessage', outcome: 'ok' })
     expect(streamed.taskId).toMatch(/\S{8}/)
-    if (speaker.has.has('get')) {
-      await speaker.get('no-such-task')
+    if (wireClient.has.has('get')) {
+      await wireClient.get('no-such-task')
       const refused = await to.next(3)
       expect(refused).toMatchObject({
         ...common,
@@ -218,8 +218,8 @@ describe('the audit', () => {
       advanced: { audit: audit as () => void },
     })
     const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
-    expect(told(await v1JsonRpc(over).send('hello')).text).toBe('hello')
-    expect(told(await v1Grpc(new URL(served.url).host).send('hello')).text).toBe('hello')
+    expect(resultOf(await v1JsonRpc(over).send('hello')).text).toBe('hello')
+    expect(resultOf(await v1Grpc(new URL(served.url).host).send('hello')).text).toBe('hello')
     await until(() => logged.length === 2)
     expect(logged).toEqual([new Error('The audit is full'), new Error('The audit is full')])
   })

@@ -2,11 +2,11 @@
 import { agent, apiKey, type Served, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/testing/echo-agent.js'
-import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-speakers.js'
-import { v1Grpc, v1Peer, v03Grpc, v03Peer } from '../matrix/grpc-speakers.js'
-import { type Fetch, type Json, type Speaker, told } from '../matrix/speaker.js'
-import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-speakers.js'
-import { v1JsonRpc, v1Rest } from '../matrix/v1-speaker.js'
+import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-clients.js'
+import { v1Grpc, v1Peer, v03Grpc, v03Peer } from '../matrix/grpc-clients.js'
+import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-clients.js'
+import { v1JsonRpc, v1Rest } from '../matrix/v1-client.js'
+import { type Fetch, type Json, resultOf, type WireClient } from '../matrix/wire-client.js'
 
 type Headed = Readonly<Record<string, string>>
 const hostOf = ({ url }: Served) => new URL(url).host
@@ -83,7 +83,7 @@ describe('the extended card', () => {
         [v03Peer(hostOf(served), headers), 'GetAgentCard'],
       ] as const) {
         const read = (card: Json) => ({ text: String(card.description) })
-        expect(told(await peer.unary(rpc, {}, read)).text, rpc).toBe(description)
+        expect(resultOf(await peer.unary(rpc, {}, read)).text, rpc).toBe(description)
         peer.close()
       }
     }
@@ -131,7 +131,7 @@ describe('an extension that is required', () => {
       yield `${text} with ${extensions.join()}`
     },
   )
-  const speakers: readonly (readonly [string, (served: Served, headers: Headed) => Speaker])[] = [
+  const wireClients: readonly (readonly [string, (served: Served, headers: Headed) => WireClient])[] = [
     ['v1 over JSON-RPC', (served, headers) => v1JsonRpc(as(served, headers))],
     ['v1 over HTTP+JSON', (served, headers) => v1Rest(as(served, headers))],
     ['v1 over gRPC', (served, headers) => v1Grpc(hostOf(served), undefined, undefined, headers)],
@@ -144,11 +144,11 @@ describe('an extension that is required', () => {
     ['chat-rpc', (served, headers) => chatRpc(as(served, headers))],
   ]
 
-  it.each(speakers)('must be named over %s too (R-EXT-3)', async (_name, speak) => {
+  it.each(wireClients)('must be named over %s too (R-EXT-3)', async (_name, speak) => {
     await using served = await serve(demanding, { dialects: 'all' })
     const refused = await speak(served, {}).send('hello')
     expect(refused).toMatchObject({ refused: { message: expect.stringContaining(uri) } })
     const named = await speak(served, { 'a2a-extensions': uri, 'x-a2a-extensions': uri }).send('hello')
-    expect(told(named).text).toBe(`hello with ${uri}`)
+    expect(resultOf(named).text).toBe(`hello with ${uri}`)
   })
 })

@@ -9,12 +9,12 @@ import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/testing/echo-agent.js'
-import { taskRest } from '../matrix/ad-hoc-speakers.js'
-import { v1Grpc, v03Grpc } from '../matrix/grpc-speakers.js'
+import { taskRest } from '../matrix/ad-hoc-clients.js'
+import { v1Grpc, v03Grpc } from '../matrix/grpc-clients.js'
 import { all, lastState } from '../matrix/scenarios.js'
-import { type Fetch, type Speaker, type Told, told } from '../matrix/speaker.js'
-import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-speakers.js'
-import { v1JsonRpc, v1Rest } from '../matrix/v1-speaker.js'
+import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-clients.js'
+import { v1JsonRpc, v1Rest } from '../matrix/v1-client.js'
+import { type Fetch, resultOf, type TaskSummary, type WireClient } from '../matrix/wire-client.js'
 
 const secret = 'tok-5f2d-secret'
 const at =
@@ -31,7 +31,7 @@ const vault: Agent = agent('Vault', async function* ({ credential, text, caller 
   yield `${text} with ${typeof credential === 'string' ? credential.length : Object.keys(credential).join()}`
 })
 
-const peers: readonly (readonly [string, (served: Served) => Speaker])[] = [
+const peers: readonly (readonly [string, (served: Served) => WireClient])[] = [
   ['v1 over JSON-RPC', (served) => v1JsonRpc(at(served))],
   ['v1 over HTTP+JSON', (served) => v1Rest(at(served))],
   ['v1 over gRPC', ({ url }) => v1Grpc(new URL(url).host)],
@@ -43,8 +43,8 @@ const peers: readonly (readonly [string, (served: Served) => Speaker])[] = [
 ]
 
 /** Reads a stream up to the question. */
-async function untilAsked(stream: AsyncIterator<Told>): Promise<Told> {
-  let seen: Told = {}
+async function untilAsked(stream: AsyncIterator<TaskSummary>): Promise<TaskSummary> {
+  let seen: TaskSummary = {}
   for (let next = await stream.next(); !next.done; next = await stream.next()) {
     seen = { ...seen, ...next.value, id: next.value.id ?? seen.id }
     if (seen.state === 'auth-required' || seen.note?.startsWith('Log in')) return seen
@@ -55,8 +55,8 @@ async function untilAsked(stream: AsyncIterator<Told>): Promise<Told> {
 describe.each(peers)('a task that needs a credential, over %s', (_name, speak) => {
   it('says what it needs, and goes on by itself when it came another way (R-ITA-1, R-ITA-2, R-ITA-3)', async () => {
     await using served = await serve(vault, { dialects: 'all' })
-    const speaker = speak(served)
-    const stream = speaker.stream('open')[Symbol.asyncIterator]()
+    const wireClient = speak(served)
+    const stream = wireClient.stream('open')[Symbol.asyncIterator]()
     const { id = '', note } = await untilAsked(stream)
     expect(note).toBe('Log in to open the vault for anonymous')
     const rest = all({ [Symbol.asyncIterator]: () => stream })
@@ -67,16 +67,16 @@ describe.each(peers)('a task that needs a credential, over %s', (_name, speak) =
       expect(lastState(events)).toBe('completed')
       expect(events.map(({ text }) => text ?? '').join('')).toContain(`open with ${secret.length}`)
     }
-    expect(events.length > 0).toBe(speaker.name.startsWith('v1'))
-    await until(async () => told(await speaker.get(id)).state === 'completed')
-    expect(told(await speaker.get(id)).text).toBe(`open with ${secret.length}`)
+    expect(events.length > 0).toBe(wireClient.name.startsWith('v1'))
+    await until(async () => resultOf(await wireClient.get(id)).state === 'completed')
+    expect(resultOf(await wireClient.get(id)).text).toBe(`open with ${secret.length}`)
   })
 
   it('takes messages meanwhile (R-ITA-4)', async () => {
     await using served = await serve(echoAgent, { dialects: 'all' })
-    const speaker = speak(served)
-    const { id, contextId } = told(await speaker.send('auth'))
-    const answered = told(await speaker.send('second', { taskId: id, contextId }))
+    const wireClient = speak(served)
+    const { id, contextId } = resultOf(await wireClient.send('auth'))
+    const answered = resultOf(await wireClient.send('second', { taskId: id, contextId }))
     expect(answered).toMatchObject({ state: 'completed', text: 'auth\nsecond' })
   })
 })
@@ -84,8 +84,8 @@ describe.each(peers)('a task that needs a credential, over %s', (_name, speak) =
 describe('subscribers', () => {
   it('stay through the question and see the end (R-ITA-3)', async () => {
     await using served = await serve(vault)
-    const speaker = v1JsonRpc(at(served))
-    const { id = '' } = told(await speaker.send('open'))
+    const wireClient = v1JsonRpc(at(served))
+    const { id = '' } = resultOf(await wireClient.send('open'))
     for (const each of [v1JsonRpc(at(served)), v1Grpc(new URL(served.url).host)]) {
       const stream = each.subscribe(id)[Symbol.asyncIterator]()
       expect((await stream.next()).value).toMatchObject({ state: 'auth-required' })
@@ -104,14 +104,14 @@ describe('a credential', () => {
       if (text !== 'enough') yield askAuth('Log in')
     })
     await using served = await serve(twice)
-    const speaker = v1JsonRpc(at(served))
-    const { id = '', contextId } = told(await speaker.send('first'))
+    const wireClient = v1JsonRpc(at(served))
+    const { id = '', contextId } = resultOf(await wireClient.send('first'))
     await served.provideCredential({ taskId: id, credential: secret })
-    await until(async () => told(await speaker.get(id)).state === 'auth-required' && seen.length === 2)
-    await speaker.send('second', { taskId: id, contextId })
+    await until(async () => resultOf(await wireClient.get(id)).state === 'auth-required' && seen.length === 2)
+    await wireClient.send('second', { taskId: id, contextId })
     await served.provideCredential({ taskId: id, credential: { access: 'x' } })
-    await until(async () => told(await speaker.get(id)).state === 'auth-required' && seen.length === 4)
-    await speaker.send('enough', { taskId: id, contextId })
+    await until(async () => resultOf(await wireClient.get(id)).state === 'auth-required' && seen.length === 4)
+    await wireClient.send('enough', { taskId: id, contextId })
     expect(seen).toEqual([
       ['first', undefined],
       ['first', secret],
@@ -134,10 +134,10 @@ describe('a credential', () => {
       yield text
     })
     await using served = await serve(slow)
-    const speaker = v1JsonRpc(at(served))
-    const { id = '', contextId } = told(await speaker.send('first'))
+    const wireClient = v1JsonRpc(at(served))
+    const { id = '', contextId } = resultOf(await wireClient.send('first'))
     await served.provideCredential({ taskId: id, credential: secret })
-    const second = speaker.send('second', { taskId: id, contextId })
+    const second = wireClient.send('second', { taskId: id, contextId })
     await until(async () => {
       const slowService = served.services.get('Slow')
       const task = await slowService?.getTask({ id }, { caller: { id: 'anonymous' } })
@@ -165,12 +165,12 @@ describe('a credential', () => {
         log: keep,
         advanced: { audit: keep },
       })
-      const speaker = v1JsonRpc(at(served))
-      const { id = '' } = told(await speaker.send('open'))
+      const wireClient = v1JsonRpc(at(served))
+      const { id = '' } = resultOf(await wireClient.send('open'))
       await served.provideCredential({ taskId: id, credential: secret })
       const task = await until(async () => {
-        const each = await speaker.get(id)
-        return told(each).state === 'completed' && each
+        const each = await wireClient.get(id)
+        return resultOf(each).state === 'completed' && each
       })
       expect(JSON.stringify(task)).not.toContain(secret)
     }
@@ -219,9 +219,9 @@ describe('a credential', () => {
 
   it('is not taken by a task that waits for none (R-ITA-7)', async () => {
     await using served = await serve(echoAgent)
-    const speaker = v1JsonRpc(at(served))
+    const wireClient = v1JsonRpc(at(served))
     for (const word of ['hello', 'ask']) {
-      const { id = '' } = told(await speaker.send(word))
+      const { id = '' } = resultOf(await wireClient.send(word))
       await expect(served.provideCredential({ taskId: id, credential: secret })).rejects.toMatchObject({
         code: 'UNSUPPORTED_OPERATION',
       })
@@ -233,25 +233,25 @@ describe('a credential', () => {
 
   it('that somebody else granted is not taken (R-ITA-8)', async () => {
     await using served = await serve(vault, { auth: [apiKey({ 'key-a': 'alice', 'key-b': 'bob' })] })
-    const speaker = v1JsonRpc(at(served, { 'x-api-key': 'key-a' }))
-    const { id = '' } = told(await speaker.send('open'))
+    const wireClient = v1JsonRpc(at(served, { 'x-api-key': 'key-a' }))
+    const { id = '' } = resultOf(await wireClient.send('open'))
     await expect(served.provideCredential({ taskId: id, credential: secret, caller: 'bob' })).rejects.toMatchObject({
       code: 'TASK_NOT_FOUND',
     })
-    expect(told(await speaker.get(id)).state).toBe('auth-required')
+    expect(resultOf(await wireClient.get(id)).state).toBe('auth-required')
     await served.provideCredential({ taskId: id, credential: secret, caller: 'alice' })
-    await until(async () => told(await speaker.get(id)).state === 'completed')
+    await until(async () => resultOf(await wireClient.get(id)).state === 'completed')
   })
 
   it('is used once, however often it is handed in (R-ITA-8)', async () => {
     await using served = await serve(vault)
-    const speaker = v1JsonRpc(at(served))
-    const { id = '' } = told(await speaker.send('open'))
+    const wireClient = v1JsonRpc(at(served))
+    const { id = '' } = resultOf(await wireClient.send('open'))
     const outcomes = await Promise.allSettled(
       Array.from({ length: 5 }, () => served.provideCredential({ taskId: id, credential: secret })),
     )
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    await until(async () => told(await speaker.get(id)).state === 'completed')
+    await until(async () => resultOf(await wireClient.get(id)).state === 'completed')
   })
 
   it('goes to the agent that is named, where there are several', async () => {
@@ -261,13 +261,13 @@ describe('a credential', () => {
       })
     await using served = await serve([named('One'), named('Two'), { agent: named('Three'), port: 0 }])
     const { url = '' } = served.agents.find(({ name }) => name === 'Three') ?? {}
-    const speaker = v1JsonRpc((path, init) => fetch(new URL(path, url), init))
-    const { id = '' } = told(await speaker.send('open'))
+    const wireClient = v1JsonRpc((path, init) => fetch(new URL(path, url), init))
+    const { id = '' } = resultOf(await wireClient.send('open'))
     await expect(served.provideCredential({ taskId: id, credential: secret })).rejects.toThrow(TypeError)
     await expect(served.provideCredential({ taskId: id, credential: secret, agent: 'Two' })).rejects.toMatchObject({
       code: 'TASK_NOT_FOUND',
     })
     await served.provideCredential({ taskId: id, credential: secret, agent: 'Three' })
-    await until(async () => told(await speaker.get(id)).text === 'Three')
+    await until(async () => resultOf(await wireClient.get(id)).text === 'Three')
   })
 })

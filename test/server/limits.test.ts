@@ -8,11 +8,11 @@ import { createHandler, type Limits } from 'dragoman/server'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/testing/echo-agent.js'
-import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-speakers.js'
-import { v1Grpc, v1Peer, v03Grpc } from '../matrix/grpc-speakers.js'
-import { type Fetch, type Outcome, type Speaker, told } from '../matrix/speaker.js'
-import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-speakers.js'
-import { v1JsonRpc, v1Rest } from '../matrix/v1-speaker.js'
+import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-clients.js'
+import { v1Grpc, v1Peer, v03Grpc } from '../matrix/grpc-clients.js'
+import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-clients.js'
+import { v1JsonRpc, v1Rest } from '../matrix/v1-client.js'
+import { type CallResult, type Fetch, resultOf, type WireClient } from '../matrix/wire-client.js'
 
 const auth = [apiKey({ 'key-a': 'alice', 'key-b': 'bob' })]
 const alice = { 'x-api-key': 'key-a' }
@@ -26,7 +26,7 @@ function as({ url }: Served, headers: Headed = {}): Fetch {
 
 const hostOf = ({ url }: Served) => new URL(url).host
 
-const speakers: readonly (readonly [string, (served: Served, headers: Headed) => Speaker, number | string])[] = [
+const wireClients: readonly (readonly [string, (served: Served, headers: Headed) => WireClient, number | string])[] = [
   ['v1 over JSON-RPC', (served, headers) => v1JsonRpc(as(served, headers)), -32000],
   ['v1 over HTTP+JSON', (served, headers) => v1Rest(as(served, headers)), 429],
   ['v1 over gRPC', (served, headers) => v1Grpc(hostOf(served), undefined, undefined, headers), 'RESOURCE_EXHAUSTED'],
@@ -39,7 +39,7 @@ const speakers: readonly (readonly [string, (served: Served, headers: Headed) =>
   ['chat-rpc', (served, headers) => chatRpc(as(served, headers)), -32000],
 ]
 
-function refusalOf(outcome: Outcome): { readonly code: number | string; readonly message: string } {
+function refusalOf(outcome: CallResult): { readonly code: number | string; readonly message: string } {
   if ('refused' in outcome) return outcome.refused
   throw new Error(`Not refused: ${JSON.stringify(outcome)}`)
 }
@@ -74,13 +74,13 @@ function patient() {
 describe('the rate of requests', () => {
   const rate = { perSecond: 0.01, burst: 2 }
 
-  it.each(speakers)('is kept over %s, for each caller its own (R-SEC-5)', async (_name, speak, code) => {
+  it.each(wireClients)('is kept over %s, for each caller its own (R-SEC-5)', async (_name, speak, code) => {
     await using served = await serve(echoAgent, { dialects: 'all', auth, limits: { rate } })
     const hers = speak(served, alice)
-    told(await hers.send('one'))
-    told(await hers.send('two'))
+    resultOf(await hers.send('one'))
+    resultOf(await hers.send('two'))
     expect(refusalOf(await hers.send('three'))).toMatchObject({ code, message: 'Too many requests, try again later' })
-    told(await speak(served, bob).send('one'))
+    resultOf(await speak(served, bob).send('one'))
   })
 
   it('says when to come back, over HTTP and over gRPC (R-SEC-5)', async () => {
@@ -143,7 +143,7 @@ describe('requests with invalid credentials', () => {
       'RESOURCE_EXHAUSTED',
     )
     expect(await status(served, alice)).toBe(200)
-    told(await v1Grpc(hostOf(served), undefined, undefined, alice).send('hello'))
+    resultOf(await v1Grpc(hostOf(served), undefined, undefined, alice).send('hello'))
   })
 
   it('are not those that carry no credential', async () => {
@@ -252,9 +252,9 @@ describe('what a request may look like', () => {
     // Whoever sends too much over JSON-RPC gets no id back: it was not looked for.
     const { status, info } = await post(served, { message: { messageId: 'm', role: 'ROLE_USER', parts: sent(500) } })
     expect([status, info?.reason]).toEqual([413, 'PAYLOAD_TOO_LARGE'])
-    for (const speaker of [v1Rest(as(served)), v1Grpc(hostOf(served))]) {
-      told(await speaker.send(sent(50)))
-      expect(refusalOf(await speaker.send(sent(500))), speaker.name).toMatchObject({
+    for (const wireClient of [v1Rest(as(served)), v1Grpc(hostOf(served))]) {
+      resultOf(await wireClient.send(sent(50)))
+      expect(refusalOf(await wireClient.send(sent(500))), wireClient.name).toMatchObject({
         message: 'The request has more than 100 values',
       })
     }
@@ -272,10 +272,10 @@ describe('what a request may look like', () => {
 
   it('has bounds for the parts of a message', async () => {
     await using served = await serve(echoAgent, { limits: { partsPerMessage: 2 } })
-    for (const speaker of [v1JsonRpc(as(served)), v1Rest(as(served)), v1Grpc(hostOf(served))]) {
-      told(await speaker.send([{ text: 'a' }, { text: 'b' }]))
-      const { message: said } = refusalOf(await speaker.send([{ text: 'a' }, { text: 'b' }, { text: 'c' }]))
-      expect(said, speaker.name).toContain('message.parts: has more than 2 elements')
+    for (const wireClient of [v1JsonRpc(as(served)), v1Rest(as(served)), v1Grpc(hostOf(served))]) {
+      resultOf(await wireClient.send([{ text: 'a' }, { text: 'b' }]))
+      const { message: said } = refusalOf(await wireClient.send([{ text: 'a' }, { text: 'b' }, { text: 'c' }]))
+      expect(said, wireClient.name).toContain('message.parts: has more than 2 elements')
     }
     // Callers are told which limit it is, over every binding.
     const limit = { reason: 'INVALID_PARAMS', metadata: { limit: 'partsPerMessage', max: '2' } }
@@ -319,8 +319,8 @@ describe('what a caller may have at once', () => {
     const slow = patient()
     await using served = await serve(slow.agent, { auth, limits: { streamsPerCaller: 2 } })
     const opened: AsyncIterator<unknown>[] = []
-    const open = async (speaker: Speaker) => {
-      const stream = speaker.stream('go')[Symbol.asyncIterator]()
+    const open = async (wireClient: WireClient) => {
+      const stream = wireClient.stream('go')[Symbol.asyncIterator]()
       await stream.next()
       opened.push(stream)
     }
@@ -383,9 +383,9 @@ describe('what a caller may have at once', () => {
       }),
       { limits: { historyMessages: 3 } },
     )
-    const speaker = v1JsonRpc(as(served))
-    const { id, contextId } = told(await speaker.send('1'))
-    for (const content of ['2', '3']) await speaker.send(content, { taskId: id, contextId })
+    const wireClient = v1JsonRpc(as(served))
+    const { id, contextId } = resultOf(await wireClient.send('1'))
+    for (const content of ['2', '3']) await wireClient.send(content, { taskId: id, contextId })
     const texts = async (historyLength?: number) => {
       const params = { id, ...(historyLength !== undefined && { historyLength }) }
       const { body } = await post(served, params, {}, 'GetTask')

@@ -8,9 +8,9 @@ import { gate, until } from 'dragoman/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { instruments } from '../../src/telemetry/metrics.js'
 import { echoAgent } from '../../src/testing/echo-agent.js'
-import { v1Grpc } from '../matrix/grpc-speakers.js'
-import { type Fetch, told } from '../matrix/speaker.js'
-import { v1JsonRpc } from '../matrix/v1-speaker.js'
+import { v1Grpc } from '../matrix/grpc-clients.js'
+import { v1JsonRpc } from '../matrix/v1-client.js'
+import { type Fetch, resultOf } from '../matrix/wire-client.js'
 
 interface Point {
   readonly name: string
@@ -67,7 +67,7 @@ describe('metrics', () => {
     {
       await using served = await serve(echoAgent)
       const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
-      told(await v1JsonRpc(over).send('hello'))
+      resultOf(await v1JsonRpc(over).send('hello'))
       const text = await shown()
       expect(text).toMatch(/^dragoman_calls_total\{.*agent="Echo".*operation="sendMessage".*outcome="ok".*\} 1$/m)
       expect(text).toMatch(/^dragoman_call_duration_count\{.*\} 1$/m)
@@ -81,7 +81,7 @@ describe('metrics', () => {
     const { points } = record()
     await using served = await serve(echoAgent)
     const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
-    told(await v1JsonRpc(over).send('hello'))
+    resultOf(await v1JsonRpc(over).send('hello'))
     await v1Grpc(new URL(served.url).host).get('nobody')
     await until(() => points.length === 4)
     const common = { agent: 'Echo', dialect: 'v1' }
@@ -145,8 +145,8 @@ describe('metrics', () => {
       await using served = await serve(slow)
       expect(await recorder.observed()).toEqual(idle)
       const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
-      const speaker = v1JsonRpc(over)
-      const stream = speaker.stream('go')[Symbol.asyncIterator]()
+      const wireClient = v1JsonRpc(over)
+      const stream = wireClient.stream('go')[Symbol.asyncIterator]()
       const first = await stream.next()
       const { id: taskId } = first.value as { id: string }
       expect(await recorder.observed()).toMatchObject({
@@ -155,7 +155,7 @@ describe('metrics', () => {
         'Slow dragoman.tasks.unheld': 0,
         'Slow dragoman.lease.age': expect.any(Number),
       })
-      const waiting = speaker.send('and then', { taskId })
+      const waiting = wireClient.send('and then', { taskId })
       await until(async () => (await recorder.observed())['Slow dragoman.messages.waiting'] === 1)
       open()
       await waiting
@@ -189,7 +189,7 @@ describe('metrics', () => {
       await using served = await serve(agents, { store })
       const [, { url = '' } = {}] = served.agents
       points.length = 0
-      told(await v1JsonRpc((path, init) => fetch(new URL(path, url), init)).send('hello'))
+      resultOf(await v1JsonRpc((path, init) => fetch(new URL(path, url), init)).send('hello'))
       const sizes = points.filter(({ name }) => name === 'dragoman.store.commit.steps')
       // A send whose agent says one thing is written at its beginning and at its end, or at once.
       expect(sizes.length).toBeGreaterThan(0)
@@ -230,7 +230,7 @@ describe('/metrics', () => {
     const given = { 'x-api-key': 'secret' }
     const over: Fetch = (path, init) =>
       fetch(new URL(path, served.url), { ...init, headers: { ...(init.headers as object), ...given } })
-    told(await v1JsonRpc(over).send('hello'))
+    resultOf(await v1JsonRpc(over).send('hello'))
     const url = served.metricsUrl ?? ''
     expect(url).toBe(new URL('/metrics', served.url).href)
     expect(await shownAt(url)).toMatchObject({ status: 401 })
@@ -282,7 +282,7 @@ describe('/metrics', () => {
     await using served = await serve(echoAgent, { metrics: true, log: ({ message }) => void said.push(message) })
     expect(said).toContainEqual(expect.stringContaining('An OpenTelemetry SDK is registered'))
     expect(served.metricsUrl).toBeUndefined()
-    told(await v1JsonRpc((path, init) => fetch(new URL(path, served.url), init)).send('hello'))
+    resultOf(await v1JsonRpc((path, init) => fetch(new URL(path, served.url), init)).send('hello'))
     expect(points.map(({ name }) => name)).toContain('dragoman.calls')
   })
 })

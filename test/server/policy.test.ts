@@ -5,10 +5,10 @@ import type { Policy } from 'dragoman/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/testing/echo-agent.js'
 import { type Attack, type Seen, tries } from '../attack/requests.js'
-import { v1Grpc } from '../matrix/grpc-speakers.js'
-import { type Fetch, told } from '../matrix/speaker.js'
-import { v01JsonRpc, v03JsonRpc } from '../matrix/v0-speakers.js'
-import { v1JsonRpc, v1Rest } from '../matrix/v1-speaker.js'
+import { v1Grpc } from '../matrix/grpc-clients.js'
+import { v01JsonRpc, v03JsonRpc } from '../matrix/v0-clients.js'
+import { v1JsonRpc, v1Rest } from '../matrix/v1-client.js'
+import { type Fetch, resultOf } from '../matrix/wire-client.js'
 
 const auth = [apiKey({ 'key-a': 'alice', 'key-b': 'bob', 'key-c': 'carol' })]
 const key = (name: string) => ({ 'x-api-key': `key-${name[0]}` })
@@ -39,10 +39,10 @@ describe('a tenant', () => {
   afterAll(() => served.close({ deadlineMs: 0 }))
 
   it('is there for those who may use it (R-TEN-3)', async () => {
-    expect(told(await v1Rest(as(served, 'alice', 'acme')).send('hello')).text).toBe('hello')
+    expect(resultOf(await v1Rest(as(served, 'alice', 'acme')).send('hello')).text).toBe('hello')
     const { host } = new URL(served.url)
-    expect(told(await v1Grpc(host, undefined, 'acme', key('alice')).send('hello')).text).toBe('hello')
-    expect(told(await v1Rest(as(served, 'bob', 'globex')).send('hello')).text).toBe('hello')
+    expect(resultOf(await v1Grpc(host, undefined, 'acme', key('alice')).send('hello')).text).toBe('hello')
+    expect(resultOf(await v1Rest(as(served, 'bob', 'globex')).send('hello')).text).toBe('hello')
   })
 
   it.each([
@@ -121,7 +121,7 @@ describe('a shared task', () => {
     served = await serve(clerk, { auth, dialects: 'all', advanced: { policy, tenants: ['acme'] } })
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
-  const hers = async (tenant?: string) => told(await v1JsonRpc(as(served, 'alice', tenant)).send('first'))
+  const hers = async (tenant?: string) => resultOf(await v1JsonRpc(as(served, 'alice', tenant)).send('first'))
 
   it('is got, continued and cancelled by those who may, and each thing only if it is allowed', async () => {
     const { id = '', contextId } = await hers()
@@ -129,15 +129,15 @@ describe('a shared task', () => {
     allowed = new Set()
     expect(await bob.get(id)).toMatchObject({ refused: { code: -32001 } })
     allowed = new Set(['getTask'])
-    expect(told(await bob.get(id))).toMatchObject({ id, note: 'alice said first' })
+    expect(resultOf(await bob.get(id))).toMatchObject({ id, note: 'alice said first' })
     expect(await bob.cancel(id)).toMatchObject({ refused: { code: -32001 } })
     expect(await bob.send('mine', { taskId: id, contextId })).toMatchObject({ refused: { code: -32001 } })
     allowed = new Set(['sendMessage'])
     // The agent knows whose word it is; the task stays alice's.
-    expect(told(await bob.send('second', { taskId: id, contextId }))).toMatchObject({ id, note: 'bob said second' })
-    expect(told(await v1JsonRpc(as(served, 'alice')).get(id)).note).toBe('bob said second')
+    expect(resultOf(await bob.send('second', { taskId: id, contextId }))).toMatchObject({ id, note: 'bob said second' })
+    expect(resultOf(await v1JsonRpc(as(served, 'alice')).get(id)).note).toBe('bob said second')
     allowed = new Set(['cancelTask'])
-    expect(told(await bob.cancel(id)).state).toBe('canceled')
+    expect(resultOf(await bob.cancel(id)).state).toBe('canceled')
     expect(asked).toContain('bob getTask alice contextId,id,owner,tenant')
   })
 
@@ -145,13 +145,13 @@ describe('a shared task', () => {
     const { id = '', contextId } = await hers()
     allowed = new Set(['subscribeToTask'])
     const { host } = new URL(served.url)
-    for (const speaker of [
+    for (const wireClient of [
       v1JsonRpc(as(served, 'bob')),
       v1Grpc(host, undefined, undefined, key('bob')),
       v03JsonRpc(as(served, 'bob')),
     ]) {
-      const stream = speaker.subscribe(id)[Symbol.asyncIterator]()
-      expect((await stream.next()).value, speaker.name).toMatchObject({ id, state: 'input-required' })
+      const stream = wireClient.subscribe(id)[Symbol.asyncIterator]()
+      expect((await stream.next()).value, wireClient.name).toMatchObject({ id, state: 'input-required' })
       await stream.return?.()
     }
     allowed = new Set()
@@ -179,7 +179,7 @@ describe('a shared task', () => {
     const before = asked.length
     expect(await v1JsonRpc(as(served, 'bob')).get(id)).toMatchObject({ refused: { code: -32001 } })
     expect(asked).toHaveLength(before)
-    expect(told(await v1JsonRpc(as(served, 'bob', 'acme')).get(id)).id).toBe(id)
+    expect(resultOf(await v1JsonRpc(as(served, 'bob', 'acme')).get(id)).id).toBe(id)
   })
 
   it('takes a message with an idempotency key once, and keys of two callers do not meet (E-10)', async () => {
@@ -201,13 +201,13 @@ describe('a shared task', () => {
   })
 
   it('is continued in 0.1 too, where an id that is taken may be one’s to use', async () => {
-    const { id = '' } = told(await v01JsonRpc(as(served, 'alice')).send('first'))
+    const { id = '' } = resultOf(await v01JsonRpc(as(served, 'alice')).send('first'))
     allowed = new Set()
     expect(await v01JsonRpc(as(served, 'bob')).send('mine', { taskId: id })).toMatchObject({
       refused: { code: -32602 },
     })
     allowed = new Set(['sendMessage'])
-    expect(told(await v01JsonRpc(as(served, 'bob')).send('mine', { taskId: id })).note).toBe('bob said mine')
+    expect(resultOf(await v01JsonRpc(as(served, 'bob')).send('mine', { taskId: id })).note).toBe('bob said mine')
   })
 
   it('does not exist for those who may not, to the letter; nor when the policy throws (R-ERR-7)', async () => {
@@ -219,7 +219,7 @@ describe('a shared task', () => {
     for (const each of [policy, failing]) {
       await using other = await serve(clerk, { auth, advanced: { policy: each } })
       allowed = new Set()
-      const { id = '' } = told(await v1JsonRpc(as(other, 'alice')).send('first'))
+      const { id = '' } = resultOf(await v1JsonRpc(as(other, 'alice')).send('first'))
       const attack: Attack = { url: other.url, headers: key('carol') }
       for (const [name, attempt] of Object.entries(tries['v1 over HTTP+JSON'] ?? {})) {
         const normal = ({ body, ...rest }: Seen, of: string) => ({ ...rest, body: body.replaceAll(of, 'ID') })

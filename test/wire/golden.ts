@@ -4,7 +4,7 @@
  *
  * - `{ shape, wire, model, reencoded? }`: an object of the protocol, decoded and encoded again;
  * - `{ call, params, request }`: a JSON-RPC method, route or rpc, and the request it decodes to;
- * - `{ result, params?, model, wire }`: an operation's result and its spelling;
+ * - `{ result, params?, model, wire }`: an operation's result and its wire form;
  * - `{ stream, params?, items, frames }`: events of a stream and the frames they become.
  */
 import { readdirSync, readFileSync } from 'node:fs'

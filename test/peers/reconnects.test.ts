@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrixAgent } from '../matrix/scenarios.js'
 import { type CutOptions, cuttingProxy } from './cutting-proxy.js'
 
-/** How often the handler of `once` was run, by the text it was told. */
+/** Number of runs of the handler of `once`, by text. */
 const runs = new Map<string, number>()
 const tested = agent(matrixAgent.card, async function* (turn) {
   const isCounted = turn.text.startsWith('once')
@@ -58,7 +58,7 @@ describe.each(ways)('a stream of %s that is cut again and again', (_name, option
 })
 
 describe.each(oldWays)('a stream of %s that is cut again and again', (_name, options, cardPath) => {
-  it.each([1, 13, 19, 23])('is told anew and ends whole (%i)', async (seed) => {
+  it.each([1, 13, 19, 23])('is sent again and ends complete (%i)', async (seed) => {
     await using wire = await wireTo(options, cardPath, { seed, fewestBytes: 150, mostBytes: 20_000 })
     const updates = await wire.stream(`chunks ${count} 2`, `${seed}`)
     expect(wire.cuts).toBeGreaterThanOrEqual(1)

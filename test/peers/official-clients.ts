@@ -17,23 +17,23 @@ import {
   RestTransportFactory as RestV03,
 } from 'a2a-sdk-v03/client'
 import { GrpcTransportFactory as GrpcV03 } from 'a2a-sdk-v03/client/grpc'
+import { pieceOf } from '../matrix/v0-clients.js'
+import { stateOf } from '../matrix/v1-client.js'
 import {
+  type CallResult,
   newId,
-  type Outcome,
   type Piece,
   piecesOf,
   type Refused,
-  type Speaker,
-  type Told,
-  type Where,
-} from '../matrix/speaker.js'
-import { pieceOf } from '../matrix/v0-speakers.js'
-import { stateOf } from '../matrix/v1-speaker.js'
+  type TaskSummary,
+  type TaskTarget,
+  type WireClient,
+} from '../matrix/wire-client.js'
 
 export const transports = ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const
 export type TransportName = (typeof transports)[number]
 
-// What 0.x's objects look like: the two SDKs' own types differ in small things that do not matter here.
+// The objects of 0.x: the types of the two SDKs differ in details that these tests do not use.
 interface Part {
   kind: string
   text?: string
@@ -53,7 +53,7 @@ interface Object03 {
   final?: boolean
 }
 
-function message03(content: string | readonly Piece[], where: Where = {}) {
+function message03(content: string | readonly Piece[], where: TaskTarget = {}) {
   const parts = piecesOf(content).map((piece) => {
     if ('text' in piece) return { kind: 'text' as const, text: piece.text }
     if ('bytes' in piece) {
@@ -75,7 +75,7 @@ function message03(content: string | readonly Piece[], where: Where = {}) {
   }
 }
 
-function read03(given: unknown): Told {
+function read03(given: unknown): TaskSummary {
   const object = given as Object03
   const parts = object.parts ?? object.artifact?.parts ?? object.artifacts?.flatMap((artifact) => artifact.parts) ?? []
   const said = object.status?.message?.parts
@@ -90,12 +90,12 @@ function read03(given: unknown): Told {
   }
 }
 
-/** Release 0.2.5: discovers by `/.well-known/agent.json`, speaks JSON-RPC. */
-export function sdk02(url: string): Speaker {
+/** Release 0.2.5: discovers by `/.well-known/agent.json`, calls over JSON-RPC. */
+export function sdk02(url: string): WireClient {
   const client = new A2AClient(url.replace(/\/$/, ''))
-  const outcome = (response: unknown): Outcome => {
+  const outcome = (response: unknown): CallResult => {
     const { result, error } = response as { result?: unknown; error?: Refused }
-    return error ? { refused: error } : { told: read03(result) }
+    return error ? { refused: error } : { result: read03(result) }
   }
   return {
     name: 'SDK 0.2.5',
@@ -133,7 +133,7 @@ function hasNull(piece: Piece): boolean {
 }
 
 /** Release 0.3.14 over each of its transports. */
-export async function sdk03(url: string, transport: TransportName): Promise<Speaker> {
+export async function sdk03(url: string, transport: TransportName): Promise<WireClient> {
   const factory = new FactoryV03({
     transports: [new JsonRpcV03(), new RestV03(), new GrpcV03()],
     preferredTransports: [transport],
@@ -180,7 +180,7 @@ function pieceV1({ content, mediaType, filename }: PartV1): Piece {
   return { data: content?.value as unknown }
 }
 
-function requestV1(content: string | readonly Piece[], { taskId = '', contextId = '' }: Where = {}) {
+function requestV1(content: string | readonly Piece[], { taskId = '', contextId = '' }: TaskTarget = {}) {
   const message: Message = {
     messageId: newId('m'),
     taskId,
@@ -194,7 +194,7 @@ function requestV1(content: string | readonly Piece[], { taskId = '', contextId 
   return { tenant: '', message, configuration: undefined, metadata: undefined }
 }
 
-function readV1(given: Task | Message): Told {
+function readV1(given: Task | Message): TaskSummary {
   if ('role' in given) {
     const text = textV1(given.parts)
     return { id: given.taskId, contextId: given.contextId, state: 'completed', text }
@@ -220,7 +220,7 @@ function stateV1(state: TaskState | undefined): string | undefined {
 
 type EventV1 = Awaited<ReturnType<ReturnType<ClientV1['sendMessageStream']>['next']>>['value']
 
-function readEventV1(event: EventV1): Told {
+function readEventV1(event: EventV1): TaskSummary {
   const payload = event?.payload
   if (payload?.$case === 'task' || payload?.$case === 'message') return readV1(payload.value)
   if (payload?.$case === 'statusUpdate') {
@@ -238,7 +238,7 @@ function readEventV1(event: EventV1): Told {
 }
 
 /** Release 1.3.0 over each of its transports. */
-export async function sdk1(url: string, transport: TransportName): Promise<Speaker> {
+export async function sdk1(url: string, transport: TransportName): Promise<WireClient> {
   const factory = new FactoryV1({
     transports: [new JsonRpcV1(), new RestV1(), new GrpcV1()],
     preferredTransports: [transport],
@@ -276,9 +276,9 @@ const codes: Readonly<Record<string, number>> = {
   UnsupportedOperationError: -32004,
 }
 
-async function attempt(call: () => Promise<Told>): Promise<Outcome> {
+async function attempt(call: () => Promise<TaskSummary>): Promise<CallResult> {
   try {
-    return { told: await call() }
+    return { result: await call() }
   } catch (error) {
     const { name, message } = error as Error
     const kind = (error as Error).constructor.name

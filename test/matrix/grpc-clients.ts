@@ -12,9 +12,9 @@ import {
 } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { readDetails } from '../../src/transports/grpc/status.js'
-import { type Json, newId, type Outcome, type Speaker, type Told, type Where } from './speaker.js'
-import { protoParts, readProto } from './v0-speakers.js'
-import { readV1, v1Message } from './v1-speaker.js'
+import { protoParts, readProto } from './v0-clients.js'
+import { readV1, v1Message } from './v1-client.js'
+import { type CallResult, type Json, newId, type TaskSummary, type TaskTarget, type WireClient } from './wire-client.js'
 
 const loading = { enums: String, bytes: String, longs: Number, defaults: false, oneofs: false } as const
 
@@ -24,7 +24,7 @@ function serviceOf(file: string, name: string): ServiceDefinition {
 }
 
 /** Metadata of every call. */
-export type Headed = Readonly<Record<string, string>>
+export type CallHeaders = Readonly<Record<string, string>>
 
 /** A channel with the calls of one service. */
 class Peer {
@@ -36,27 +36,27 @@ class Peer {
     authority: string,
     service: ServiceDefinition,
     channel: ChannelCredentials = credentials.createInsecure(),
-    headers: Headed = {},
+    headers: CallHeaders = {},
   ) {
     this.#client = new Client(authority, channel)
     this.#service = service
     for (const [name, value] of Object.entries(headers)) this.#metadata.set(name, value)
   }
 
-  async unary(rpc: string, request: Json, read: (message: Json) => Told): Promise<Outcome> {
+  async unary(rpc: string, request: Json, read: (message: Json) => TaskSummary): Promise<CallResult> {
     const { path, requestSerialize, responseDeserialize } = this.#rpc(rpc)
     return await new Promise((resolve) => {
       const done = (error: ServiceError | null, message?: Json) =>
         resolve(
           error
             ? { refused: { code: status[error.code] ?? error.code, message: error.details } }
-            : { told: read(message ?? {}) },
+            : { result: read(message ?? {}) },
         )
       this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, this.#metadata, done)
     })
   }
 
-  /** How a call fails, with the details in its trailer. */
+  /** The error of a failed call, with the details of its trailer. */
   async failure(rpc: string, request: Json): Promise<{ readonly code: string; readonly details: readonly object[] }> {
     const { path, requestSerialize, responseDeserialize } = this.#rpc(rpc)
     return await new Promise((resolve, reject) => {
@@ -83,15 +83,15 @@ class Peer {
   }
 }
 
-export function v1Peer(authority: string, channel?: ChannelCredentials, headers?: Headed): Peer {
+export function v1Peer(authority: string, channel?: ChannelCredentials, headers?: CallHeaders): Peer {
   return new Peer(authority, serviceOf('a2a_v1.proto', 'lf.a2a.v1.A2AService'), channel, headers)
 }
 
-export function v03Peer(authority: string, headers?: Headed): Peer {
+export function v03Peer(authority: string, headers?: CallHeaders): Peer {
   return new Peer(authority, serviceOf('a2a_v0_3.proto', 'a2a.v1.A2AService'), undefined, headers)
 }
 
-export interface GrpcSpeaker extends Speaker {
+export interface GrpcWireClient extends WireClient {
   close(): void
 }
 
@@ -99,15 +99,15 @@ export function v1Grpc(
   authority: string,
   channel?: ChannelCredentials,
   tenant?: string,
-  headers?: Headed,
-): GrpcSpeaker {
+  headers?: CallHeaders,
+): GrpcWireClient {
   const peer = v1Peer(authority, channel, headers)
   const own = tenant === undefined ? {} : { tenant }
-  const message = (content: Parameters<Speaker['send']>[0], where?: Where) => ({
+  const message = (content: Parameters<WireClient['send']>[0], where?: TaskTarget) => ({
     ...own,
     message: protoValues(v1Message(content, where)),
   })
-  const follow = async function* (rpc: string, request: Json): AsyncGenerator<Told> {
+  const follow = async function* (rpc: string, request: Json): AsyncGenerator<TaskSummary> {
     for await (const event of peer.stream(rpc, request)) yield readV1(plainValues(event) as Json)
   }
   const readTask = (task: Json) => readV1({ task: plainValues(task) })
@@ -129,13 +129,13 @@ export function v1Grpc(
   }
 }
 
-export function v03Grpc(authority: string, headers?: Headed): GrpcSpeaker {
+export function v03Grpc(authority: string, headers?: CallHeaders): GrpcWireClient {
   const peer = v03Peer(authority, headers)
-  const message = (content: Parameters<Speaker['send']>[0], where: Where = {}) => ({
+  const message = (content: Parameters<WireClient['send']>[0], where: TaskTarget = {}) => ({
     request: { messageId: newId('m'), role: 'ROLE_USER', content: protoValues(protoParts(content)), ...where },
   })
   const take = (answer: Json) => readProto(plainValues(answer) as Json)
-  const follow = async function* (rpc: string, request: Json): AsyncGenerator<Told> {
+  const follow = async function* (rpc: string, request: Json): AsyncGenerator<TaskSummary> {
     for await (const event of peer.stream(rpc, request)) yield take(event)
   }
   return {
@@ -165,7 +165,7 @@ export function v03Grpc(authority: string, headers?: Headed): GrpcSpeaker {
 
 async function read(peer: Peer, rpc: string, request: Json, pick: (message: Json) => unknown): Promise<string> {
   const outcome = await peer.unary(rpc, request, (message) => ({ text: String(pick(message)) }))
-  return 'told' in outcome ? (outcome.told.text ?? '') : outcome.refused.message
+  return 'result' in outcome ? (outcome.result.text ?? '') : outcome.refused.message
 }
 
 // proto-loader knows Struct and Value as messages with fields, not as JSON.

@@ -1,22 +1,23 @@
 /** 0.3, 0.2 and 0.1 by hand. */
+
+import { stateOf } from './v1-client.js'
 import {
+  type CallResult,
   type Fetch,
   type Json,
   newId,
-  type Outcome,
   type Piece,
   piecesOf,
   postJson,
   readEvents,
   rpc,
   rpcStream,
-  type Speaker,
-  type Told,
-  type Where,
-} from './speaker.js'
-import { stateOf } from './v1-speaker.js'
+  type TaskSummary,
+  type TaskTarget,
+  type WireClient,
+} from './wire-client.js'
 
-/** A part of 0.x: told apart by `kind`, `type`, or by nothing at all (the Go library). */
+/** A part of 0.x: recognised by `kind`, by `type`, or by its members (the Go library). */
 interface Part {
   text?: string
   data?: unknown
@@ -39,7 +40,7 @@ interface Task {
   artifacts?: { parts: Part[] }[]
 }
 
-function spell(content: string | readonly Piece[], tag: 'kind' | 'type'): Json[] {
+function encodeParts(content: string | readonly Piece[], tag: 'kind' | 'type'): Json[] {
   return piecesOf(content).map((piece) => {
     if ('text' in piece) return { [tag]: 'text', text: piece.text }
     if ('data' in piece) return { [tag]: 'data', ...wrapped(piece.data) }
@@ -47,7 +48,7 @@ function spell(content: string | readonly Piece[], tag: 'kind' | 'type'): Json[]
   })
 }
 
-/** How SDKs carry what is not an object. */
+/** The SDKs' wrapper for data that is not an object. */
 function wrapped(data: unknown): Json {
   if (typeof data === 'object' && data !== null && !Array.isArray(data)) return { data }
   return { data: { value: data }, metadata: { data_part_compat: true } }
@@ -68,7 +69,7 @@ function noteIn(message: Message | undefined): string | undefined {
   return message && textIn(message.parts)
 }
 
-function readTask(task: Task): Told {
+function readTask(task: Task): TaskSummary {
   const parts = (task.artifacts ?? []).flatMap((artifact) => artifact.parts)
   return {
     id: task.id,
@@ -89,9 +90,9 @@ interface Event {
   final?: boolean
 }
 
-function readV03(result: Json): Told {
+function readV03(result: Json): TaskSummary {
   const { kind } = result
-  // Without a version in the call, a task of 0.1 is told as 0.1 tells it (RM-DET-4).
+  // Without a version in the call, a task of 0.1 is encoded in 0.1 (RM-DET-4).
   if (kind === 'task' || 'sessionId' in result) return readTask(result as unknown as Task)
   if (kind === 'message') {
     const { parts, contextId, taskId } = result as unknown as Message
@@ -106,17 +107,17 @@ function readV03(result: Json): Told {
 }
 
 /** `0.2` leaves out what its messages could leave out. */
-export function v03JsonRpc(fetch: Fetch, release: '0.3' | '0.2' = '0.3'): Speaker {
-  const message = (content: string | readonly Piece[], where: Where = {}): Json => ({
+export function v03JsonRpc(fetch: Fetch, release: '0.3' | '0.2' = '0.3'): WireClient {
+  const message = (content: string | readonly Piece[], where: TaskTarget = {}): Json => ({
     ...(release === '0.3' && { kind: 'message' }),
     messageId: newId('m'),
     role: 'user',
-    parts: spell(content, 'kind'),
+    parts: encodeParts(content, 'kind'),
     ...where,
   })
-  const call = async (method: string, params: unknown): Promise<Outcome> => {
+  const call = async (method: string, params: unknown): Promise<CallResult> => {
     const answer = await rpc(fetch, '/', method, params)
-    return 'refused' in answer ? answer : { told: readV03(answer.result as Json) }
+    return 'refused' in answer ? answer : { result: readV03(answer.result as Json) }
   }
   return {
     name: `v${release} over JSON-RPC`,
@@ -184,7 +185,7 @@ function plainPart({ text, file, data, metadata }: ProtoPart): Part {
   return text === undefined ? { data: data?.data, ...(metadata && { metadata }) } : { text }
 }
 
-export function readProto(response: Json): Told {
+export function readProto(response: Json): TaskSummary {
   const message = (response.message ?? response.msg) as ProtoMessage | undefined
   if (message) {
     return {
@@ -220,18 +221,18 @@ function protoNote({ message, update }: ProtoTask['status']): string | undefined
 }
 
 /** Writes and reads raw file content, as Node's user agent announces (R3-PB-12). */
-export function v03Rest(plainFetch: Fetch): Speaker {
+export function v03Rest(plainFetch: Fetch): WireClient {
   const fetch: Fetch = (path, init) =>
     plainFetch(path, { ...init, headers: { ...init?.headers, 'user-agent': 'node' } as Record<string, string> })
-  const message = (content: string | readonly Piece[], where: Where = {}): Json => ({
+  const message = (content: string | readonly Piece[], where: TaskTarget = {}): Json => ({
     messageId: newId('m'),
     role: 'ROLE_USER',
     content: protoParts(content),
     ...where,
   })
-  const read = async (response: Response, take: (body: Json) => Told): Promise<Outcome> => {
+  const read = async (response: Response, take: (body: Json) => TaskSummary): Promise<CallResult> => {
     const body = (await response.json()) as Json
-    if (response.ok) return { told: take(body) }
+    if (response.ok) return { result: take(body) }
     return { refused: { code: response.status, message: String(body.message) } }
   }
   const get = (path: string) => fetch(path, { method: 'GET' })
@@ -264,15 +265,15 @@ export function v03Rest(plainFetch: Fetch): Speaker {
   }
 }
 
-export function v01JsonRpc(fetch: Fetch): Speaker {
-  const params = (content: string | readonly Piece[], { taskId, contextId }: Where = {}): Json => ({
+export function v01JsonRpc(fetch: Fetch): WireClient {
+  const params = (content: string | readonly Piece[], { taskId, contextId }: TaskTarget = {}): Json => ({
     id: taskId ?? newId('job'),
     ...(contextId && { sessionId: contextId }),
-    message: { role: 'user', parts: spell(content, 'type') },
+    message: { role: 'user', parts: encodeParts(content, 'type') },
   })
-  const call = async (method: string, given: unknown): Promise<Outcome> => {
+  const call = async (method: string, given: unknown): Promise<CallResult> => {
     const answer = await rpc(fetch, '/', method, given)
-    return 'refused' in answer ? answer : { told: readTask(answer.result as Task) }
+    return 'refused' in answer ? answer : { result: readTask(answer.result as Task) }
   }
   return {
     name: 'v0.1 over JSON-RPC',
@@ -298,7 +299,7 @@ export function v01JsonRpc(fetch: Fetch): Speaker {
 }
 
 /** Resubscribing answers in the form the task was made in, so 0.3's events may come too (RM-DET-4). */
-function readV01Event(event: Json): Told {
+function readV01Event(event: Json): TaskSummary {
   if ('kind' in event) return readV03(event)
   const { id, status, artifact, final } = event as unknown as Event & { id: string }
   if (artifact) return { id, text: textIn(artifact.parts), pieces: artifact.parts.map(pieceOf) }
@@ -306,24 +307,24 @@ function readV01Event(event: Json): Told {
 }
 
 /** The community Go library: named events, bare bodies, states of its own. */
-export function v01Go(fetch: Fetch): Speaker {
+export function v01Go(fetch: Fetch): WireClient {
   const path = '/go'
   const states: Record<string, string> = { pending: 'submitted', processing: 'working' }
   const common = (state: string) => states[state] ?? state
-  const read = (task: Task): Told => {
+  const read = (task: Task): TaskSummary => {
     const seen = readTask(task)
     return { ...seen, state: common(task.status.state) }
   }
-  const params = (content: string | readonly Piece[], { taskId, contextId }: Where = {}): Json => ({
+  const params = (content: string | readonly Piece[], { taskId, contextId }: TaskTarget = {}): Json => ({
     id: taskId ?? newId('go'),
     ...(contextId && { sessionId: contextId }),
-    message: { role: 'user', parts: spell(content, 'type') },
+    message: { role: 'user', parts: encodeParts(content, 'type') },
   })
-  const call = async (method: string, given: unknown): Promise<Outcome> => {
+  const call = async (method: string, given: unknown): Promise<CallResult> => {
     const answer = await rpc(fetch, path, method, given)
-    return 'refused' in answer ? answer : { told: read(answer.result as Task) }
+    return 'refused' in answer ? answer : { result: read(answer.result as Task) }
   }
-  const follow = async function* (method: string, given: Json): AsyncGenerator<Told> {
+  const follow = async function* (method: string, given: Json): AsyncGenerator<TaskSummary> {
     const response = await postJson(fetch, path, { jsonrpc: '2.0', id: 7, method, params: given })
     for await (const { event, data } of readEvents(response)) {
       if (event === 'rpc_result') {

@@ -1,17 +1,17 @@
 /**
- * Small clients that speak one dialect over one binding, written from the protocol's texts and not from
- * our codecs: what they read and write by hand is what foreign peers read and write.
+ * Small clients for one dialect over one binding. They are written from the protocol's texts, independent of
+ * Dragoman's codecs, so that they read and write what foreign peers do.
  */
 import { createParser } from 'eventsource-parser'
 
 export type Json = Record<string, unknown>
 export type Fetch = (path: string, init: RequestInit) => Promise<Response>
 
-/** A part as scenarios speak of it; each dialect has its own spelling. */
+/** A part in the scenarios; each client encodes it in its dialect. */
 export type Piece = { text: string } | { data: unknown } | { bytes: string; mediaType: string; name: string }
 
-/** What a dialect told about a task, in words they all share. */
-export interface Told {
+/** The facts about a task that every dialect can carry. */
+export interface TaskSummary {
   readonly id?: string | undefined
   readonly contextId?: string | undefined
   /** Lower case, as 0.x writes it: `completed`, `input-required`. */
@@ -32,26 +32,26 @@ export interface Refused {
   readonly message: string
 }
 
-export type Outcome = { readonly told: Told } | { readonly refused: Refused }
+export type CallResult = { readonly result: TaskSummary } | { readonly refused: Refused }
 
-export interface Where {
+export interface TaskTarget {
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined
 }
 
-export interface Speaker {
+export interface WireClient {
   readonly name: string
   /** Operations its dialect has beside sending. */
   readonly has: ReadonlySet<'get' | 'cancel' | 'subscribe' | 'push'>
   /** The name that new tasks remember. */
   readonly dialect: string
-  /** What becomes of a piece inside the client itself, before and behind the wire; absent: it cannot send it. */
+  /** The piece after the client's own conversions; `undefined` if the client cannot send it. */
   readonly carries?: (piece: Piece) => Piece | undefined
-  send(content: string | readonly Piece[], where?: Where): Promise<Outcome>
-  stream(content: string, where?: Where): AsyncIterable<Told>
-  get(id: string): Promise<Outcome>
-  cancel(id: string): Promise<Outcome>
-  subscribe(id: string): AsyncIterable<Told>
+  send(content: string | readonly Piece[], where?: TaskTarget): Promise<CallResult>
+  stream(content: string, where?: TaskTarget): AsyncIterable<TaskSummary>
+  get(id: string): Promise<CallResult>
+  cancel(id: string): Promise<CallResult>
+  subscribe(id: string): AsyncIterable<TaskSummary>
   /** Registers a webhook and reads it back: its address. */
   push(id: string, url: string): Promise<string>
 }
@@ -60,13 +60,13 @@ export function piecesOf(content: string | readonly Piece[]): readonly Piece[] {
   return typeof content === 'string' ? [{ text: content }] : content
 }
 
-export function isTold(outcome: Outcome): outcome is { readonly told: Told } {
-  return 'told' in outcome
+export function isResult(outcome: CallResult): outcome is { readonly result: TaskSummary } {
+  return 'result' in outcome
 }
 
 /** The answer of a call that has to succeed. */
-export function told(outcome: Outcome): Told {
-  if (isTold(outcome)) return outcome.told
+export function resultOf(outcome: CallResult): TaskSummary {
+  if (isResult(outcome)) return outcome.result
   throw new Error(`Refused: ${outcome.refused.code} ${outcome.refused.message}`)
 }
 

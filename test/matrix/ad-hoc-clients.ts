@@ -1,19 +1,19 @@
 /** The three ad-hoc dialects by hand. */
 import {
+  type CallResult,
   type Fetch,
   type Json,
   newId,
-  type Outcome,
   type Piece,
   piecesOf,
   postJson,
   readEvents,
   rpc,
   rpcStream,
-  type Speaker,
-  type Told,
-  type Where,
-} from './speaker.js'
+  type TaskSummary,
+  type TaskTarget,
+  type WireClient,
+} from './wire-client.js'
 
 interface Part {
   text?: string
@@ -39,13 +39,13 @@ function pieceOf({ text, data, file, metadata }: Part): Piece {
   return { data: metadata?.data_part_compat === true ? (data as { value: unknown }).value : data }
 }
 
-function readTask({ id, contextId, status, artifacts = [] }: Task): Told {
+function readTask({ id, contextId, status, artifacts = [] }: Task): TaskSummary {
   const parts = artifacts.flatMap((artifact) => artifact.parts)
   const note = status.message && textIn(status.message.parts)
   return { id, contextId, state: status.state, text: textIn(parts), pieces: parts.map(pieceOf), note }
 }
 
-function spell(piece: Piece, tag: 'type' | 'kind'): Json {
+function encodePart(piece: Piece, tag: 'type' | 'kind'): Json {
   if ('text' in piece) return { [tag]: 'text', text: piece.text }
   if ('bytes' in piece)
     return { [tag]: 'file', file: { bytes: piece.bytes, mimeType: piece.mediaType, name: piece.name } }
@@ -54,21 +54,21 @@ function spell(piece: Piece, tag: 'type' | 'kind'): Json {
   return { [tag]: 'data', data: { value: piece.data }, metadata: { data_part_compat: true } }
 }
 
-export function taskRest(fetch: Fetch): Speaker {
-  const body = (content: string | readonly Piece[], where: Where = {}): Json => ({
+export function taskRest(fetch: Fetch): WireClient {
+  const body = (content: string | readonly Piece[], where: TaskTarget = {}): Json => ({
     message: {
       role: 'user',
       messageId: newId('m'),
-      parts: piecesOf(content).map((each) => spell(each, 'type')),
+      parts: piecesOf(content).map((each) => encodePart(each, 'type')),
       ...where,
     },
   })
-  const read = async (response: Response): Promise<Outcome> => {
+  const read = async (response: Response): Promise<CallResult> => {
     const answer = (await response.json()) as Json
-    if (response.ok) return { told: readTask(answer as unknown as Task) }
+    if (response.ok) return { result: readTask(answer as unknown as Task) }
     return { refused: { code: response.status, message: String(answer.detail) } }
   }
-  const follow = async function* (path: string, given: Json): AsyncGenerator<Told> {
+  const follow = async function* (path: string, given: Json): AsyncGenerator<TaskSummary> {
     for await (const { data } of readEvents(await postJson(fetch, path, given))) {
       const { task, taskId, contextId, artifact } = data as {
         task?: Task
@@ -111,7 +111,7 @@ const invokeStates: Record<string, string> = {
   input_required: 'input-required',
 }
 
-function readOutput({ output, status, task_id, chat_id, error }: Output, isEvent = false): Told {
+function readOutput({ output, status, task_id, chat_id, error }: Output, isEvent = false): TaskSummary {
   const text = typeof output === 'string' ? output : undefined
   const pieces = output === undefined || text !== undefined ? undefined : [{ data: output }]
   const state = invokeStates[status] ?? 'failed'
@@ -128,8 +128,8 @@ function readOutput({ output, status, task_id, chat_id, error }: Output, isEvent
 }
 
 /** `jsonrpc` puts the same bodies into an envelope. */
-export function invoke(fetch: Fetch, flavour: 'bare' | 'jsonrpc' = 'bare'): Speaker {
-  const body = (content: string | readonly Piece[], { taskId, contextId }: Where = {}): Json => {
+export function invoke(fetch: Fetch, flavour: 'bare' | 'jsonrpc' = 'bare'): WireClient {
+  const body = (content: string | readonly Piece[], { taskId, contextId }: TaskTarget = {}): Json => {
     const [piece = { text: '' }] = piecesOf(content)
     return {
       input: 'text' in piece ? piece.text : 'data' in piece ? piece.data : piece.bytes,
@@ -141,14 +141,14 @@ export function invoke(fetch: Fetch, flavour: 'bare' | 'jsonrpc' = 'bare'): Spea
   const none = () => {
     throw new Error('invoke has no such operation')
   }
-  const send = async (given: Json): Promise<Outcome> => {
+  const send = async (given: Json): Promise<CallResult> => {
     if (flavour === 'jsonrpc') {
       const answer = await rpc(fetch, '/a2a/invoke', 'invoke', given)
-      return 'refused' in answer ? answer : { told: readOutput(answer.result as Output) }
+      return 'refused' in answer ? answer : { result: readOutput(answer.result as Output) }
     }
     const response = await postJson(fetch, '/a2a/invoke', given)
     const answer = (await response.json()) as Output
-    if (response.ok) return { told: readOutput(answer) }
+    if (response.ok) return { result: readOutput(answer) }
     return { refused: { code: response.status, message: String(answer.error) } }
   }
   return {
@@ -184,15 +184,15 @@ interface ChatChunk {
   final: boolean
 }
 
-export function chatRpc(fetch: Fetch): Speaker {
+export function chatRpc(fetch: Fetch): WireClient {
   const path = '/api/v1/a2a'
-  const params = (content: string | readonly Piece[], where: Where = {}): Json => ({
-    message: { role: 'user', parts: piecesOf(content).map((each) => spell(each, 'kind')), ...where },
+  const params = (content: string | readonly Piece[], where: TaskTarget = {}): Json => ({
+    message: { role: 'user', parts: piecesOf(content).map((each) => encodePart(each, 'kind')), ...where },
     metadata: { trace_id: 'x1' },
   })
-  const task = async (method: string, id: string): Promise<Outcome> => {
+  const task = async (method: string, id: string): Promise<CallResult> => {
     const answer = await rpc(fetch, path, method, { id })
-    return 'refused' in answer ? answer : { told: readTask(answer.result as Task) }
+    return 'refused' in answer ? answer : { result: readTask(answer.result as Task) }
   }
   return {
     name: 'chat-rpc',
@@ -206,7 +206,7 @@ export function chatRpc(fetch: Fetch): Speaker {
       const state = String(metadata?.state ?? 'completed')
       const isQuestion = state === 'input-required'
       return {
-        told: {
+        result: {
           id: taskId as string | undefined,
           contextId: contextId as string,
           state,
@@ -242,7 +242,7 @@ export function chatRpc(fetch: Fetch): Speaker {
   }
 }
 
-function* readChunk({ task, events, final }: ChatChunk): Generator<Told> {
+function* readChunk({ task, events, final }: ChatChunk): Generator<TaskSummary> {
   for (const { state, messageDelta, message, artifact } of events) {
     const said = (message ?? messageDelta ?? artifact)?.parts ?? []
     yield {

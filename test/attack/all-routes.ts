@@ -1,8 +1,8 @@
-/** Every way into an agent, read from the dialects themselves: none can be forgotten. */
+/** Every route into an agent, read from the dialects themselves, so that none is missed. */
 import { createDialects } from '../../src/dialects/servers.js'
 
-/** One operation of one dialect over one binding, as a stranger would ask for it. */
-export interface Way {
+/** One operation of one dialect over one binding, as an unauthenticated caller would send it. */
+export interface HttpRoute {
   readonly name: string
   readonly method: string
   readonly path: string
@@ -11,7 +11,7 @@ export interface Way {
   readonly isRpc: boolean
 }
 
-export interface GrpcWay {
+export interface GrpcRoute {
   readonly name: string
   readonly path: string
 }
@@ -20,8 +20,8 @@ const json = { 'content-type': 'application/json' }
 const versions: Readonly<Record<string, string>> = { v1: '1.0', 'v0.3': '0.3' }
 
 /** `prefix`: a tenant's, or an agent's. The Go profile stands at `/go`, as with `dialects: 'all'`. */
-export function httpWays(prefix = ''): readonly Way[] {
-  return Object.values(createDialects()).flatMap((dialect): Way[] => {
+export function httpRoutes(prefix = ''): readonly HttpRoute[] {
+  return Object.values(createDialects()).flatMap((dialect): HttpRoute[] => {
     const base = `${prefix}${dialect.name === 'v0.1-go' ? '/go' : ''}`
     const version = versions[dialect.name]
     const headers = { ...json, ...(version !== undefined && { 'a2a-version': version }) }
@@ -44,7 +44,7 @@ export function httpWays(prefix = ''): readonly Way[] {
   })
 }
 
-export function grpcWays(): readonly GrpcWay[] {
+export function grpcRoutes(): readonly GrpcRoute[] {
   return Object.values(createDialects()).flatMap(({ name, grpc }) =>
     [...(grpc?.rpcs.keys() ?? [])].map((rpc) => ({ name: `${name} ${rpc}`, path: `/${grpc?.service}/${rpc}` })),
   )

@@ -1,22 +1,22 @@
 import {
+  type CallResult,
   type Fetch,
   type Json,
   newId,
-  type Outcome,
   type Piece,
   piecesOf,
   postJson,
   readEvents,
   rpc,
   rpcStream,
-  type Speaker,
-  type Told,
-  type Where,
-} from './speaker.js'
+  type TaskSummary,
+  type TaskTarget,
+  type WireClient,
+} from './wire-client.js'
 
 const headers = { 'a2a-version': '1.0' }
 
-export function v1Message(content: string | readonly Piece[], where: Where = {}): Json {
+export function v1Message(content: string | readonly Piece[], where: TaskTarget = {}): Json {
   return {
     messageId: newId('m'),
     role: 'ROLE_USER',
@@ -27,10 +27,10 @@ export function v1Message(content: string | readonly Piece[], where: Where = {})
   }
 }
 
-export function v1JsonRpc(fetch: Fetch): Speaker {
-  const call = async (method: string, params: unknown, read: (result: Json) => Told): Promise<Outcome> => {
+export function v1JsonRpc(fetch: Fetch): WireClient {
+  const call = async (method: string, params: unknown, read: (result: Json) => TaskSummary): Promise<CallResult> => {
     const answer = await rpc(fetch, '/', method, params, headers)
-    return 'refused' in answer ? answer : { told: read(answer.result as Json) }
+    return 'refused' in answer ? answer : { result: read(answer.result as Json) }
   }
   return {
     name: 'v1 over JSON-RPC',
@@ -55,10 +55,10 @@ export function v1JsonRpc(fetch: Fetch): Speaker {
   }
 }
 
-export function v1Rest(fetch: Fetch): Speaker {
-  const read = async (response: Response, take: (body: Json) => Told): Promise<Outcome> => {
+export function v1Rest(fetch: Fetch): WireClient {
+  const read = async (response: Response, take: (body: Json) => TaskSummary): Promise<CallResult> => {
     const body = (await response.json()) as Json
-    if (response.ok) return { told: take(body) }
+    if (response.ok) return { result: take(body) }
     const { message } = body.error as { message: string }
     return { refused: { code: response.status, message } }
   }
@@ -108,7 +108,7 @@ interface V1Task {
 }
 
 /** A send's result or a stream's event. */
-export function readV1(response: Json): Told {
+export function readV1(response: Json): TaskSummary {
   if ('task' in response) return readTask(response.task as V1Task)
   if ('message' in response) {
     const { parts, contextId, taskId } = response.message as V1Message
@@ -122,7 +122,7 @@ export function readV1(response: Json): Told {
   return { id: taskId, text: textIn(artifact.parts), pieces: artifact.parts.map(pieceOf) }
 }
 
-function readTask({ id, contextId, status, artifacts = [] }: V1Task): Told {
+function readTask({ id, contextId, status, artifacts = [] }: V1Task): TaskSummary {
   const parts = artifacts.flatMap((artifact) => artifact.parts)
   return {
     id,
