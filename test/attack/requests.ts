@@ -22,7 +22,12 @@ export type Try = (attack: Attack, id: string) => Promise<Seen>
 
 const hook = 'https://hooks.example/a'
 
-function http(method: string, path: (id: string) => string, body?: (id: string) => object, more: CallHeaders = {}): Try {
+function http(
+  method: string,
+  path: (id: string) => string,
+  body?: (id: string) => object,
+  more: CallHeaders = {},
+): Try {
   return async ({ url, headers, tenant }, id) => {
     const prefix = tenant === undefined ? '' : `/${tenant}`
     const response = await fetch(new URL(`${prefix}${path(id)}`, url), {
