@@ -111,7 +111,7 @@ export async function collect(items: AsyncIterable<StreamItem>): Promise<StreamI
   return all
 }
 
-/** An item without the log entry behind it, which differs by where it was read. */
+/** An item without its log entry, which depends on where it was read. */
 export function plain({ event, seq }: StreamItem): StreamItem {
   return seq === undefined ? { event } : { event, seq }
 }

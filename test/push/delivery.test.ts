@@ -5,7 +5,7 @@ import { createHandler, type FetchHandler, generateSigningKey } from 'dragoman/s
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
-import { type Call, openHook, toldBy } from './hook.js'
+import { type Call, eventsOf, openHook } from './hook.js'
 import { pushServer, storeKinds } from './served.js'
 
 /** What our own receiver makes of a call. */
@@ -30,7 +30,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     const authentication = { scheme: 'Basic', credentials: 'dXNlcjpwYXNz' }
     const { id } = await server.send('chunks 3', { url: hook.url, token: 'tk', authentication })
     const calls = await hook.received(6)
-    expect(toldBy(calls)).toEqual([
+    expect(eventsOf(calls)).toEqual([
       'task SUBMITTED',
       'status WORKING',
       'artifact chunk 1 ',
@@ -55,7 +55,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     const { id } = await server.send('ask')
     await server.register(id, { url: hook.url })
     await server.send('more', undefined, { taskId: id })
-    expect(toldBy(await hook.received(3))).toEqual(['status WORKING', 'artifact ask\nmore', 'status COMPLETED'])
+    expect(eventsOf(await hook.received(3))).toEqual(['status WORKING', 'artifact ask\nmore', 'status COMPLETED'])
     await server.register(id, { url: `${hook.url}/late`, id: 'late' })
     // Nothing waits, for either of them.
     const claim = { agents: ['Echo'], lease: { owner: 'x', ttlMs: 1 }, limit: 9 }
@@ -70,7 +70,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     await hook.received(2)
     await server.send('more', { url: hook.url, id: 'mine' }, { taskId: id })
     const calls = await hook.received(5)
-    expect(toldBy(calls)).toEqual([
+    expect(eventsOf(calls)).toEqual([
       'task SUBMITTED',
       'status INPUT_REQUIRED',
       'status WORKING',
@@ -94,14 +94,14 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
       )
     expect(await (await request({ 'idempotency-key': 'k' })).json()).toMatchObject({ message: {} })
     await server.send('hello', { url: hook.url })
-    expect(toldBy(await hook.received(3))).toEqual(['task WORKING', 'artifact hello', 'status COMPLETED'])
+    expect(eventsOf(await hook.received(3))).toEqual(['task WORKING', 'artifact hello', 'status COMPLETED'])
   })
 
   it('can get statuses only', async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store, push: { events: 'statuses' } })
     await server.send('chunks 3', { url: hook.url })
-    expect(toldBy(await hook.received(3))).toEqual(['task SUBMITTED', 'status WORKING', 'status COMPLETED'])
+    expect(eventsOf(await hook.received(3))).toEqual(['task SUBMITTED', 'status WORKING', 'status COMPLETED'])
   })
 
   it('get nothing after they are deleted', async () => {
@@ -256,10 +256,10 @@ describe('webhooks', () => {
       const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
       const configuration = { taskPushNotificationConfig: { url: hook.url } }
       const sent = post(handler, '/message:send', { message, configuration }, { 'a2a-version': '1.0' })
-      await until(() => toldBy(hook.calls).includes('artifact first'))
+      await until(() => eventsOf(hook.calls).includes('artifact first'))
       open()
       await sent
-      await until(() => toldBy(hook.calls).at(-1) === 'status COMPLETED')
+      await until(() => eventsOf(hook.calls).at(-1) === 'status COMPLETED')
     } finally {
       await handler.close({ deadlineMs: 0 })
     }

@@ -7,7 +7,7 @@ import { createSigner, generateSigningKey, type Signer } from 'dragoman/server'
 import { until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
-import { type Answer, answerWith, type Call, distinct, hang, inTurn, ok, openHook, toldBy } from './hook.js'
+import { type Answer, answerWith, type Call, distinct, eventsOf, hang, inTurn, ok, openHook } from './hook.js'
 import { pushServer, storeKinds } from './served.js'
 
 const whole = ['task WORKING', 'artifact hello', 'status COMPLETED']
@@ -33,13 +33,13 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await using hook = await openHook(inTurn(answer, ok, answer, answer))
     await using server = await pushServer({ store, push: { timeoutMs: 100 } })
     await server.send('hello', { url: hook.url })
-    const calls = await until(() => toldBy(hook.calls).includes(whole[2] ?? '') && hook.calls)
+    const calls = await until(() => eventsOf(hook.calls).includes(whole[2] ?? '') && hook.calls)
     // On a slow machine also an answer that was sent may come too late: then there are more attempts, in the same order.
-    const order = toldBy(calls).map((told) => whole.indexOf(told))
+    const order = eventsOf(calls).map((told) => whole.indexOf(told))
     expect(order).toEqual(order.toSorted())
     expect(order.filter((place) => place === 0).length).toBeGreaterThanOrEqual(2)
     expect(order.filter((place) => place === 1).length).toBeGreaterThanOrEqual(3)
-    expect(toldBy(distinct(calls))).toEqual(whole)
+    expect(eventsOf(distinct(calls))).toEqual(whole)
     expect(calls.every(({ path }) => path === '/hook')).toBe(true)
     expect(await server.handler.push.deadLetters()).toEqual([])
   })
@@ -67,7 +67,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(server.logged.filter((line) => line.startsWith('A delivery cannot be signed'))).toHaveLength(1)
     signJwt = signer.signJwt
     await server.send('hello', { url: hook.url })
-    expect(toldBy(await hook.received(3))).toEqual(whole)
+    expect(eventsOf(await hook.received(3))).toEqual(whole)
   })
 
   it('that refuses the signature is named in one warning, with the issuer', async () => {
@@ -87,7 +87,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await using hook = await openHook(endless)
     await using server = await pushServer({ store })
     await server.send('hello', { url: hook.url })
-    expect(toldBy(await hook.received(3))).toEqual(whole)
+    expect(eventsOf(await hook.received(3))).toEqual(whole)
   })
 
   it('that is gone is called once, and its dead letters can be listed and sent again', async () => {
@@ -95,7 +95,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await using server = await pushServer({ store })
     const { id: taskId } = await server.send('hello', { url: hook.url, id: 'mine' })
     const calls = await hook.received(3)
-    expect(toldBy(calls)).toEqual(whole)
+    expect(eventsOf(calls)).toEqual(whole)
     const dead = await until(async () => {
       const letters = await server.handler.push.deadLetters()
       return letters.length === 2 && letters
@@ -121,7 +121,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
       expect(await server.handler.push.redeliver(id ?? '')).toEqual({ isDelivered: true })
     expect(await server.handler.push.redeliver(first ?? '')).toBeUndefined()
     expect(await server.handler.push.deadLetters()).toEqual([])
-    expect(toldBy(hook.calls.slice(-2))).toEqual([whole[0], whole[2]])
+    expect(eventsOf(hook.calls.slice(-2))).toEqual([whole[0], whole[2]])
     expect(distinct(hook.calls)).toHaveLength(3)
   })
 
@@ -134,7 +134,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     hook.answer = ok
     const before = hook.calls.length
     await server.send('hello', { url: hook.url })
-    expect(toldBy((await hook.received(before + 3)).slice(before))).toEqual(whole)
+    expect(eventsOf((await hook.received(before + 3)).slice(before))).toEqual(whole)
   })
 
   it('that refuses one event gets the others', async () => {
@@ -143,7 +143,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     })
     await using server = await pushServer({ store, push: { giveUpAfterMs: 0 } })
     await server.send('hello', { url: hook.url })
-    expect(toldBy(await hook.received(3))).toEqual(whole)
+    expect(eventsOf(await hook.received(3))).toEqual(whole)
     await until(async () => (await server.handler.push.deadLetters()).length === 1)
   })
 
@@ -180,7 +180,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     const taskOf = ({ text }: Call) => /"(?:taskId|id)":"([^"]+)"/.exec(text)?.[1]
     const tasks = new Set(hook.calls.map(taskOf))
     expect(tasks.size).toBe(60)
-    for (const id of tasks) expect(toldBy(hook.calls.filter((call) => taskOf(call) === id))).toEqual(whole)
+    for (const id of tasks) expect(eventsOf(hook.calls.filter((call) => taskOf(call) === id))).toEqual(whole)
   })
 
   it('gets due events before the server closes, and not twice', async () => {
@@ -199,7 +199,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await hook.received(1)
     await first.handler.close({ deadlineMs: 0 })
     await using _second = await pushServer({ store: first.store })
-    expect(toldBy(distinct(await hook.received(4)))).toEqual(whole)
+    expect(eventsOf(distinct(await hook.received(4)))).toEqual(whole)
   })
 
   it(proves('E-5', 'gets ten thousand events, in order'), { timeout: 120_000 }, async () => {
@@ -207,7 +207,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await using server = await pushServer({ store })
     await server.send('chunks 10000', { url: hook.url })
     const calls = await hook.received(10_003, 110_000)
-    const told = toldBy(distinct(calls)).slice(2, -1)
+    const told = eventsOf(distinct(calls)).slice(2, -1)
     expect(told).toEqual(Array.from({ length: 10_000 }, (_, n) => `artifact chunk ${n + 1} `))
   })
 })

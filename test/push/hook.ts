@@ -1,4 +1,4 @@
-/** A webhook on a real socket that answers as it is told to. */
+/** A webhook on a real socket with configurable responses. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,17 +11,17 @@ export interface Call {
   readonly text: string
 }
 
-/** What a call is answered with; nothing: it hangs until the hook is closed. */
+/** The response of a call; without one the call hangs until the hook is closed. */
 export type Answer = (call: Call, response: ServerResponse, count: number) => void | Promise<void>
 
 export interface Hook extends AsyncDisposable {
   readonly url: string
-  /** In the order in which they came, whatever they were answered. */
+  /** All calls, in the order of their arrival. */
   readonly calls: readonly Call[]
-  /** Calls under way, and the most there ever were. */
+  /** Calls in progress, and their maximum. */
   readonly open: { now: number; most: number }
   answer: Answer
-  /** Resolves when there were so many calls. */
+  /** Resolves when this many calls have arrived. */
   received(count: number, deadlineMs?: number): Promise<readonly Call[]>
 }
 
@@ -32,7 +32,7 @@ export const answerWith =
   (_call, response) =>
     void response.writeHead(status, headers).end()
 
-/** Answers the first calls one after the other, and all later ones with 200. */
+/** Answers the first calls in order, and all later ones with 200. */
 export function inTurn(...answers: readonly Answer[]): Answer {
   return (call, response, count) => (answers[count] ?? ok)(call, response, count)
 }
@@ -74,8 +74,8 @@ export async function openHook(answer: Answer = ok): Promise<Hook> {
   return hook
 }
 
-/** What v1.0's deliveries tell, in short: `task SUBMITTED`, `artifact chunk 1 `, `status COMPLETED`. */
-export function toldBy(calls: readonly Pick<Call, 'text'>[]): string[] {
+/** The v1.0 events of deliveries, in short: `task SUBMITTED`, `artifact chunk 1 `, `status COMPLETED`. */
+export function eventsOf(calls: readonly Pick<Call, 'text'>[]): string[] {
   return calls.map(({ text }) => outline(JSON.parse(text) as Told))
 }
 
@@ -91,7 +91,7 @@ function outline({ task, statusUpdate, artifactUpdate }: Told): string {
   return `artifact ${artifactUpdate?.artifact.parts.map(({ text }) => text).join('')}`
 }
 
-/** Without those that were sent twice. */
+/** The calls without repeated deliveries. */
 export function distinct(calls: readonly Call[]): readonly Call[] {
   const byId = new Map<unknown, Call>()
   for (const call of calls) {

@@ -1,4 +1,4 @@
-/** An agent that may call webhooks on this machine, with little patience; on the store of one's choice. */
+/** Serves an agent that may call local webhooks, with short delays, on the given store. */
 import { MemoryStore, type Task } from 'dragoman'
 import { createHandler, type FetchHandler, type HandlerOptions } from 'dragoman/server'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
@@ -13,7 +13,7 @@ export interface PushServer extends AsyncDisposable {
   readonly store: CompleteStore
   readonly logged: string[]
   call<Result>(method: string, params: object): Promise<Result>
-  /** Sends a text, with a webhook for the task that comes of it. */
+  /** Sends a text, with a webhook for its task. */
   send(text: string, webhook?: object, more?: object): Promise<Task>
   register(taskId: string, webhook: object): Promise<{ readonly id: string }>
 }

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import type { CompleteStore } from '../../src/stores/store.js'
 import { freshDatabase } from '../postgres/database.js'
 import { startPostgres } from '../postgres/server.mjs'
-import { distinct, openHook, toldBy } from './hook.js'
+import { distinct, eventsOf, openHook } from './hook.js'
 import { pushServer } from './served.js'
 
 interface SharedPlace extends AsyncDisposable {
@@ -58,7 +58,7 @@ it.each(Object.entries(places))(
     for (const server of servers) await server.handler.close({ deadlineMs: 5000 })
     expect(hook.calls).toHaveLength(40 * 23)
     for (const n of tasks.keys()) {
-      const told = toldBy(hook.calls.filter(({ path }) => path === `/hook/${n}`))
+      const told = eventsOf(hook.calls.filter(({ path }) => path === `/hook/${n}`))
       expect(told.slice(2, -1)).toEqual(Array.from({ length: 20 }, (_, chunk) => `artifact chunk ${chunk + 1} `))
     }
   },
@@ -83,7 +83,7 @@ it('cursors of a dead server are taken over by the next one at once', async () =
     const claim = { agents: ['Echo'], lease: { owner, ttlMs: 3_600_000 }, limit: 1 }
     expect((await store.deliveries.claim(claim)).cursors).toHaveLength(1)
     await using _second = await pushServer({ store })
-    expect(toldBy(await hook.received(3))).toEqual(['task WORKING', 'artifact hello', 'status COMPLETED'])
+    expect(eventsOf(await hook.received(3))).toEqual(['task WORKING', 'artifact hello', 'status COMPLETED'])
     await until(async () => (await store.leases.owners()).length === 0)
   } finally {
     await store.close()

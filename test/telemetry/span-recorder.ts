@@ -1,4 +1,4 @@
-/** The smallest SDK there is: it remembers spans, and which of them is active. */
+/** A minimal SDK: records spans, and which of them is active. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Attributes,
@@ -97,7 +97,7 @@ export class SpanRecorder implements TracerProvider, Disposable {
     } as unknown as Span
   }
 
-  /** Every span as the path from its root: `SendMessage > invoke_agent Echo`. */
+  /** The path of each span from its root: `SendMessage > invoke_agent Echo`. */
   paths(): readonly string[] {
     const byId = new Map(this.spans.map((span) => [span.spanId, span]))
     const pathOf = (span: SeenSpan): string => {

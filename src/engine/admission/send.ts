@@ -90,7 +90,7 @@ export class Sends {
       if (batch === 'removed') return undefined
       for (const event of batch) if (watch.see(event)) return event
     }
-    throw new A2AError('UNAVAILABLE', 'The task goes on, but this call ends here; ask for the task', {
+    throw new A2AError('UNAVAILABLE', 'The task continues, but this call ends here; get the task for its result', {
       metadata: { taskId },
       retryAfterSeconds: 1,
     })

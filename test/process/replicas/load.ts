@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'dragoman/client'
 import { eventually } from '../../hostile/waiting.js'
-import { type Hook, toldBy } from '../../push/hook.js'
+import { eventsOf, type Hook } from '../../push/hook.js'
 import type { Cluster, Replica } from './cluster.js'
 
 interface Followed {
@@ -28,7 +28,7 @@ async function follow({ hook, cluster: { url } }: Scene, name: string, text: str
   const options = { idempotencyKey: name }
   for await (const { event, seq } of agent.sendStreamingMessage({ message, configuration }, options)) {
     if (seq !== undefined) seqs.push(seq)
-    told.push(toldBy([{ text: JSON.stringify(event) }])[0] ?? '')
+    told.push(eventsOf([{ text: JSON.stringify(event) }])[0] ?? '')
     if ('task' in event) {
       taskId = event.task.id
       state = event.task.status.state
@@ -85,7 +85,7 @@ async function assertToldByWebhook(hook: Hook, { name, told }: Followed): Promis
         .filter(({ path }) => path.endsWith(`?${name}`))
         .map((call) => [call.headers['x-a2a-delivery-id'], call] as const),
     )
-    return toldBy([...byId.values()])
+    return eventsOf([...byId.values()])
   }
   await eventually(60_000, `the webhook of ${name} to hear of the end`, () => deliveries().length >= told.length)
   assert.deepEqual(deliveries(), told, `deliveries of ${name}`)
