@@ -84,7 +84,7 @@ A server with \`advanced: { logCalls: true }\` (\`dragoman serve --verbose\`) lo
 
 \`/.well-known/agent-card.json\` answers \`A2A-Version: 1.0\` with the v1.0 card and \`0.3\` with the 0.3 card. A client that names no
 version gets a *hybrid* card, which is valid in both versions, if 0.3 is served, else the v1.0 card. The option
-\`card: 'v1' | 'hybrid' | 'v0.3' | 'chat-rpc'\` overrides this; \`chat-rpc\` is a hybrid card whose \`url\` is the chat-rpc endpoint.
+\`advanced: { card: 'v1' | 'hybrid' | 'v0.3' | 'chat-rpc' }\` overrides this; \`chat-rpc\` is a hybrid card whose \`url\` is the chat-rpc endpoint.
 \`/.well-known/agent.json\` is for 0.2 and older. \`validateCard\` in \`dragoman/server\` checks cards of all versions.
 
 ## gRPC
