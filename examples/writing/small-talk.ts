@@ -109,7 +109,7 @@ const building = {
     'Begin with the door: one POST path that checks jsonrpc, method and params and answers with the right error code.',
     'Answer message/stream as text/event-stream: a line “data: {…}” and an empty line for every piece, flushed at once.',
     'Give all pieces one messageId; final is false until the last event, which carries the whole message.',
-    'End with “data: [DONE]” and close, also after an error, so that nobody waits for ever.',
+    'End with “data: [DONE]” and close, also after an error, so that no client waits forever.',
     'Store before you send: then tasks/get finds the answer after a lost connection and tasks/cancel can stop it.',
   ],
 }
