@@ -33,7 +33,7 @@ describe('a console with authentication', () => {
     await page.getByLabel('Key', { exact: true }).fill('a wrong one')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('Missing or invalid credentials').waitFor()
-    await page.getByLabel('With').selectOption('User and password')
+    await page.getByLabel('Method').selectOption('User and password')
     await page.getByLabel('User', { exact: true }).fill('alice')
     await page.getByLabel('Password', { exact: true }).fill('correct horse')
     await page.keyboard.press('Enter')
@@ -129,7 +129,7 @@ describe('an agent that requires a login', () => {
     await page.locator('input[name=password]').fill('anything')
     await page.locator('button[type=submit]').click()
     await page.locator('button[type=submit]', { hasText: 'Continue' }).click()
-    await page.getByText('The agent accepts it.').waitFor()
+    await page.getByText('The agent accepts the credential.').waitFor()
     expect(page.url()).toContain('#/agents/')
     await say(page, agent.url, 'said by alice')
     const told = await page.evaluate<string>(`
