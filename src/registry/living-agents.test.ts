@@ -286,7 +286,7 @@ describe('resolvers', () => {
     expect(await registryResolver(registry.url)('none')).toBeUndefined()
     expect(await nacosResolver(registry.url)('none')).toBeUndefined()
     expect(await staticResolver({ a: 'http://a' })('toString')).toBeUndefined()
-    expect(() => registryResolver('nowhere')).toThrow('no address')
+    expect(() => registryResolver('nowhere')).toThrow('Invalid address')
     expect(() => nacosResolver('nowhere')).toThrow('is invalid')
   })
 

@@ -89,7 +89,7 @@ describe('health by behaviour', () => {
     registry.clock.ms += 10_000
     await registry.probeDue()
     expect(healthOf(registry)).toEqual(['unhealthy'])
-    expect(() => registry.find(key)).toThrow('no agent')
+    expect(() => registry.find(key)).toThrow('Agent not found')
     expect((await registry.list({ limit: 10 })).total).toBe(0)
     expect((await registry.list({ limit: 10, includeUnhealthy: true })).total).toBe(1)
     await using _second = await serve(echo, { port })

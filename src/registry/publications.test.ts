@@ -83,7 +83,7 @@ describe('publishing', () => {
     expect(registry.find(key).version).toBe('1')
     await registry.withdraw({ ...key, version: '1' }, ann)
     expect(registry.find(key).version).toBe('3')
-    expect(() => registry.find(key, { version: '1' })).toThrow('no agent shout')
+    expect(() => registry.find(key, { version: '1' })).toThrow('Agent not found: shout')
   })
 
   it('keeps several instances of a version; the same one replaces itself', async () => {
@@ -220,7 +220,7 @@ describe('publishing while the agent is withdrawn', () => {
       await publishing
     })
     await registry.withdraw(key, ann)
-    expect(() => registry.find(key)).toThrow('no agent')
+    expect(() => registry.find(key)).toThrow('Agent not found')
     await registry.publish({ ...key, card: cardFor('Shout'), instance: 'of bob' }, bob)
     expect(registry.find(key).instances.map((each) => each.key.instance)).toEqual(['of bob'])
   })
@@ -240,7 +240,7 @@ describe('leases', () => {
     expect(registry.find(key).instances).toHaveLength(1)
     registry.clock.ms += 1000
     await registry.sweep()
-    expect(() => registry.find(key)).toThrow('no agent')
+    expect(() => registry.find(key)).toThrow('Agent not found')
     expect(await registry.renew(instance, ann)).toBeUndefined()
   })
 
