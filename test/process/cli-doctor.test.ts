@@ -336,7 +336,7 @@ describe('dragoman doctor on what is no agent', () => {
     await using server = await scriptedServer((_, response) => response.end('<h1>Welcome</h1>'))
     const examined = await doctor(server.url)
     expect(examined).toMatchObject({ code: 1, health: 'problems' })
-    expect(faults(examined)).toMatchObject([{ check: 'card', what: expect.stringContaining('is no JSON') }])
+    expect(faults(examined)).toMatchObject([{ check: 'card', what: expect.stringContaining('is not JSON') }])
   })
 
   it('a certificate that nobody trusts: exit 3, and says so', async () => {
