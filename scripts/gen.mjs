@@ -1,10 +1,9 @@
-// Writes src/transports/grpc/gen/*.ts from proto/*.proto: for each message its type, a
-// reader and a writer of plain objects in ProtoJSON's shape, and for each service the table of its rpcs.
-// Run: npm run gen, and commit what it writes; `npm run gen -- --check` only compares.
+// Generates src/transports/grpc/gen/*.ts from proto/*.proto: for each message its type, and a reader and a writer of plain
+// objects in the shape of ProtoJSON; for each service the table of its rpcs.
+// Run `npm run gen` and commit the result; `npm run gen -- --check` only compares.
 //
-// A generator of our own because of what it makes: enums are names, Struct and Value are JSON, timestamps
-// are text, bytes are base64, absence is absence. Others make messages, of which a second walk would have
-// to make JSON, and come with a compiler of a hundred megabytes.
+// Other generators produce message objects, which a second pass would have to convert to JSON, and need a large compiler.
+// In the objects of this one, enums are names, Struct and Value are JSON, timestamps are texts, and bytes are base64.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -62,7 +61,7 @@ async function generate(file) {
   ].join('\n')
 }
 
-/** Messages of the file itself, and what it uses of Google's that has no form of its own here. */
+/** Messages of the file, and messages of Google that it uses and that have no special form here. */
 function collect(namespace, source, found) {
   for (const each of namespace.nestedArray) {
     const isOurs = each.filename === source
@@ -107,7 +106,7 @@ function writeMessage(message) {
   return lines.join('\n')
 }
 
-/** How one field is typed, written and read. */
+/** Generates the type, the writer and the reader of a field. */
 function describe(field) {
   const key = camelCase(field.name)
   const place = `m.${key}`
@@ -123,7 +122,7 @@ function describe(field) {
       read: `      case ${tagOf(field.id, value)}: (${place} ??= []).push(${value.read('undefined')}); break`,
     }
   }
-  // A member of a oneof, and an `optional` one, is there even when it holds its default.
+  // Members of a oneof and `optional` fields are written even if they hold the default.
   const isExplicit = field.partOf !== null || value.isMessage
   // The last member of a oneof on the wire wins.
   const before = oneof ? `if (${oneof} && ${oneof} !== '${key}') delete m[${oneof}]; ${oneof} = '${key}'; ` : ''
@@ -170,7 +169,7 @@ function kindOf(field) {
   }
 }
 
-/** A map is a list of entries on the wire. */
+/** On the wire a map is a list of entries. */
 function mapField(field, key, value) {
   if (field.keyType !== 'string' || value.wireType !== 2) throw new Error(`${field.fullName}: no such maps so far`)
   const tag = (field.id << 3) | 2

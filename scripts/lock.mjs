@@ -1,10 +1,10 @@
-// Writes package-lock.json so that `npm ci` works on every platform. npm leaves an optional,
-// platform-bound package (`@scope/name-linux-x64`) out of the lockfile when the registry at hand
-// does not carry it, and then refuses its own lockfile. Name, version and platform of such a
-// package are known from its parent, so the entry is added here. Every entry has an integrity, which the
-// registry is asked for where npm left it out. A registry that does not carry a platform package of the newest
-// version cannot tell its integrity: this script then fails, and the parent must be pinned to an older version (see
-// `@biomejs/biome`, `vite` and `rolldown` in package.json). Run: npm run lock
+// Writes package-lock.json so that `npm ci` works on every platform. Run: npm run lock
+//
+// npm omits an optional platform package (`@scope/name-linux-x64`) from the lockfile if the registry in use does not have
+// it, and then rejects its own lockfile. The parent names the package, its version and its platform, so this script adds the
+// entry. It asks the registry for the integrity of entries that have none. If the registry lacks a platform package of the
+// newest version, the script fails: pin the parent to an older version (see `@biomejs/biome`, `vite` and `rolldown` in
+// package.json).
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 

@@ -1,6 +1,5 @@
-// Makes a clean clone ready for `npm start` and `npm test`: installs from the lockfile what is
-// missing, once, and with --build compiles `dist/` if what it is made of has changed. Two commands started at the same
-// moment do not trip over each other: the first takes a lock, the second waits for it.
+// Prepares a clean clone for `npm start` and `npm test`: installs missing packages from the lockfile and, with --build,
+// compiles `dist/` if its sources have changed. A lock lets concurrent commands wait for each other.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -14,12 +13,12 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1)
 }
 
-/** npm leaves a list of what it has installed, whoever asked it to. Packages for other systems are not on it. */
+/** Compares the lockfile with npm's list of installed packages. Optional packages for other platforms may be missing. */
 function isInstalled() {
   const wanted = packagesIn('package-lock.json')
   const there = packagesIn('node_modules/.package-lock.json')
   return Object.entries(wanted).every(([path, { version, optional }]) => {
-    if (path === '') return true // this one
+    if (path === '') return true // the root package
     return path in there ? there[path].version === version : optional === true
   })
 }
@@ -28,10 +27,10 @@ function packagesIn(lockfile) {
   return JSON.parse(readIfThere(at(lockfile)) || '{}').packages ?? {}
 }
 
-/** `npm ci` first removes what is there: behind a link that is somebody else's, and others may be using it. */
+/** `npm ci` removes `node_modules` first, which must not happen behind a link to a shared folder. */
 const isShared = () => lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink() === true
 
-// The last step of `npm run build`, by whomever it was started.
+// The last step of `npm run build`.
 if (process.argv.includes('--built')) {
   writeFileSync(at('dist/.built'), stateOfSources())
   process.exit(0)
@@ -47,11 +46,11 @@ await locked(() => {
   if (process.argv.includes('--build')) build()
 })
 
-/** Somebody may be running what is there: it is not written anew for nothing. */
+/** Builds only after a change, because a process may be running the existing build. */
 function build() {
   const stamp = at('dist/.built')
   const state = stateOfSources()
-  // One that is younger than the stamp was built by hand, of whatever there was then.
+  // A build that is newer than the stamp was made by hand, from unknown sources.
   const isOurs = age(at('dist/index.js')) >= age(stamp)
   if (readIfThere(stamp) === state && isOurs) return
   rmSync(stamp, { force: true }) // who is stopped in the middle has built nothing
@@ -88,7 +87,7 @@ function npm(args) {
   }
 }
 
-/** A folder as a lock: making it either succeeds or fails, on every file system. */
+/** Uses a folder as a lock, because creating a folder is atomic on every file system. */
 async function locked(work) {
   const lock = at('.dragoman-lock')
   const staleAfterMs = 10 * 60_000

@@ -1,4 +1,4 @@
-// Writes docs/images/console-*.png: the main screens of the console, in light and dark, against agents that really run.
+// Writes docs/images/console-*.png: the main screens of the console, light and dark, with running agents.
 // Run: npm run build && node scripts/screenshots.mjs
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ function start(...args) {
 
 async function executablePath() {
   if (process.env.CHROME_PATH) return process.env.CHROME_PATH
-  // It takes whatever binary lies in the temporary folder for its own.
+  // Chromium is unpacked into the temporary folder, and an existing binary there is used.
   process.env.TMPDIR = join(tmpdir(), 'dragoman-chromium-147.0.0')
   mkdirSync(process.env.TMPDIR, { recursive: true })
   const { default: packed } = await import('@sparticuz/chromium')
@@ -71,7 +71,7 @@ export const agent = workflow('Document', async (flow) => {
 }, { resolve: connectAgents({ Echo: ${JSON.stringify(echo)} }) })
 `
 
-/** What is shown of each screen, once its sign is there. */
+/** The screens, each with the element to wait for. */
 const shots = {
   async agents(page, { go, echo }) {
     await go(`agents/${echo}`)

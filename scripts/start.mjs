@@ -1,4 +1,4 @@
-// `npm start`: makes a clean clone ready, then starts the demonstration, in this one process: a signal reaches all of it.
+// `npm start`: prepares a clean clone, then runs the demonstration in this process, so that a signal ends all of it.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -6,8 +6,8 @@ import { all, context, peer, play, taskIn } from './scripted.fixture.js'
 const silence = new TransportError('unreachable', 'Nothing listens there')
 const working = { task: taskIn('TASK_STATE_WORKING') }
 
-describe('a breaker', () => {
-  it('leaves an agent alone after several failures, and tries it again after a while', async () => {
+describe('CircuitBreaker', () => {
+  it('rejects calls after several failures, and lets one call try after openMs', async () => {
     let now = 0
     let isThere = false
     const service = withCircuitBreaker(
@@ -28,7 +28,7 @@ describe('a breaker', () => {
     expect(await call()).toBe(working.task)
   })
 
-  it('lets the next call try after a stream that said nothing', async () => {
+  it('lets another call try after a stream without events', async () => {
     let now = 0
     const answers = [() => Promise.reject(silence), () => Promise.resolve(working.task)]
     const service = withCircuitBreaker(

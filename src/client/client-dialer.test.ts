@@ -27,8 +27,8 @@ function answerOf(path: string, body: string, origin: string, before: readonly o
   }
 }
 
-describe('the way to addresses', () => {
-  it('goes to the address that was looked up, so that no name can lead a client inside (DNS rebinding)', async () => {
+describe('createClientDialer', () => {
+  it('dials the address that was checked, so that DNS rebinding cannot reach a private network', async () => {
     await using inside = await serveHttp((_, response) => response.end('secret'))
     await using named = await serveHttp((_, response) =>
       response.writeHead(302, { location: `http://rebinding.example:${inside.port}/` }).end(),
@@ -48,7 +48,7 @@ describe('the way to addresses', () => {
     expect(inside.seen).toEqual([])
   })
 
-  it('is one for the card and the calls, and ends with the connection to the agent', async () => {
+  it('shares connections between the card and the calls, and closes them with the client', async () => {
     await using server = await serveHttp(({ path, body }, response) =>
       json(response, answerOf(path, body, server.origin)),
     )
@@ -60,7 +60,7 @@ describe('the way to addresses', () => {
     await expect(agent.ask('hi')).rejects.toThrow()
   })
 
-  it('shows a client certificate to agents that want one for their card too', async () => {
+  it('uses the client certificate for the card too', async () => {
     const options = { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true }
     const server = createServer(options, async (request, response) => {
       let body = ''

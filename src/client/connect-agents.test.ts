@@ -3,8 +3,8 @@ import { callBy, until } from '../testing/index.js'
 import { connectAgents } from './connect-agents.js'
 import { json, serveHttp } from './http-server.fixture.js'
 
-describe('agents by name', () => {
-  it('share a connection to a card, also when it is written out each time', () => {
+describe('connectAgents', () => {
+  it('shares a connection to an inline card', () => {
     const card = (name: string) => ({ name, url: 'http://127.0.0.1:9/', version: '1' })
     const agents = connectAgents({ Table: card('A') })
     expect(agents.to(card('A'))).toBe(agents.to(card('A')))
@@ -13,7 +13,7 @@ describe('agents by name', () => {
     expect(agents.to('http://127.0.0.1:9/')).not.toBe(agents.to(card('A')))
   })
 
-  it('are forgotten when there are many, the ones not used for the longest time first, and never those at work', async () => {
+  it('closes the least recently used connection when there are too many, but none that is in use', async () => {
     const card = (n: number) => ({
       name: `A${n}`,
       version: '1',
@@ -40,7 +40,7 @@ describe('agents by name', () => {
     await agents.close()
   })
 
-  it('stop the search for a card when they are closed', async () => {
+  it('aborts the search for a card when it is closed', async () => {
     await using peer = await serveHttp(() => undefined)
     const agents = connectAgents()
     const call = agents.to(peer.origin).getTask({ id: 't' }, callBy())

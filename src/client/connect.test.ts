@@ -28,7 +28,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 
 describe('connect', () => {
-  it('is three lines, whatever the agent speaks', async () => {
+  it('asks an agent in three lines', async () => {
     await using served = await serve(echoAgent)
     await using agent = await connect(served.url)
     expect((await agent.ask('Hello')).text).toBe('Hello')
@@ -118,7 +118,7 @@ describe('connect', () => {
     },
   )
 
-  it('takes a host, an address, the address of a card, or a card', async () => {
+  it('accepts a host, an address, the address of a card, or a card', async () => {
     await using served = await serve(echoAgent)
     const url = new URL(served.url)
     const card: unknown = await (await fetch(`${url}.well-known/agent-card.json`)).json()
@@ -228,39 +228,45 @@ describe('connect', () => {
     expect(agent.card.name).toBe('Echo')
   })
 
-  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('brings what the card asks for over %s', async (binding) => {
-    await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
-    await using stranger = await connect(served.url, { binding })
-    await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
-    const wire: WireEntry[] = []
-    await using known = await connect(served.url, {
-      binding,
-      credentials: apiKeyCredential('secret'),
-      onWire: (entry) => wire.push(entry),
-    })
-    expect((await known.ask('hi')).text).toBe('hi')
-    expect(wire.length).toBeGreaterThan(2)
-    expect(JSON.stringify(wire)).not.toContain('secret')
-  })
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
+    'sends the credentials that the card requires over %s',
+    async (binding) => {
+      await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
+      await using stranger = await connect(served.url, { binding })
+      await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+      const wire: WireEntry[] = []
+      await using known = await connect(served.url, {
+        binding,
+        credentials: apiKeyCredential('secret'),
+        onWire: (entry) => wire.push(entry),
+      })
+      expect((await known.ask('hi')).text).toBe('hi')
+      expect(wire.length).toBeGreaterThan(2)
+      expect(JSON.stringify(wire)).not.toContain('secret')
+    },
+  )
 
-  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('names itself over %s (R3-PB-12)', async (protocolBinding) => {
-    const seen: unknown[] = []
-    await using http = await serveHttp((request, response) => {
-      seen.push(request.headers['user-agent'])
-      json(response, {}, {}, 503)
-    })
-    await using grpc = await hostile({
-      unary(metadata, callback) {
-        seen.push(metadata.get('user-agent')[0])
-        callback({ code: 5 })
-      },
-    })
-    const url = protocolBinding === 'GRPC' ? `127.0.0.1:${grpc.port}` : http.origin
-    const supportedInterfaces = [{ url, protocolBinding, protocolVersion: '1.0' }]
-    await using agent = await connect(v1Card(url, { supportedInterfaces }), { retry: { attempts: 1 } })
-    await expect(agent.task('t').get()).rejects.toThrow()
-    expect(seen.map((each) => String(each).split(' ')[0])).toEqual([`dragoman/${version}`])
-  })
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
+    'sends its user agent over %s (R3-PB-12)',
+    async (protocolBinding) => {
+      const seen: unknown[] = []
+      await using http = await serveHttp((request, response) => {
+        seen.push(request.headers['user-agent'])
+        json(response, {}, {}, 503)
+      })
+      await using grpc = await hostile({
+        unary(metadata, callback) {
+          seen.push(metadata.get('user-agent')[0])
+          callback({ code: 5 })
+        },
+      })
+      const url = protocolBinding === 'GRPC' ? `127.0.0.1:${grpc.port}` : http.origin
+      const supportedInterfaces = [{ url, protocolBinding, protocolVersion: '1.0' }]
+      await using agent = await connect(v1Card(url, { supportedInterfaces }), { retry: { attempts: 1 } })
+      await expect(agent.task('t').get()).rejects.toThrow()
+      expect(seen.map((each) => String(each).split(' ')[0])).toEqual([`dragoman/${version}`])
+    },
+  )
 
   it.each<[string, object, CredentialSource, string[]]>([
     [
@@ -330,7 +336,7 @@ describe('connect', () => {
     await expect(connect(old.url, { dialect: 'v1', pin: true })).rejects.toMatchObject({ failure: 'refused' })
   })
 
-  it('takes the next interface where the path of the first does not exist', async () => {
+  it('falls back to the next interface if the path of the first does not exist', async () => {
     await using served = await serve(echoAgent)
     const card = (await (await fetch(`${served.url}.well-known/agent-card.json`)).json()) as object
     const at = (url: string) => ({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' })
@@ -346,7 +352,7 @@ describe('connect', () => {
     }
   })
 
-  it('keeps a conversation through a question', async () => {
+  it('continues the task that asked a question', async () => {
     await using served = await serve(echoAgent)
     await using agent = await connect(served.url)
     const talk = agent.conversation()
@@ -380,14 +386,14 @@ describe('connect', () => {
     expect((await waiting).status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  it('says plainly what is wrong', async () => {
+  it('rejects unreachable agents and unsupported dialects', async () => {
     await expect(connect('127.0.0.1:9')).rejects.toMatchObject({ name: 'TransportError', failure: 'unreachable' })
     await using served = await serve(echoAgent, { dialects: ['v1'] })
     await expect(connect(served.url, { dialect: 'v0.3', pin: true })).rejects.toMatchObject({ failure: 'refused' })
   })
 })
 
-describe('agents that a registry knows', () => {
+describe('agents from a registry', () => {
   /** A resolver that finds one card, in a registry at an address. */
   const knowing = (card: object, source?: string) =>
     Object.assign(async () => [card], { ...(source !== undefined && { source }) })
@@ -443,24 +449,27 @@ describe('agents that a registry knows', () => {
     await expect(unproved.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it.each(['JSONRPC', 'GRPC'] as const)('are not reached over %s where their registry is not', async (binding) => {
-    await using inside = await serveHttp((_, response) => response.end('{}'))
-    const url = binding === 'GRPC' ? `127.0.0.1:${inside.port}` : inside.origin
-    const card = v1Card(url, { supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: '1.0' }] })
-    for (const [source, more] of [
-      [undefined, {}],
-      ['https://203.0.113.1', {}],
-      ['http://10.0.0.1:8020', {}],
-      [here, { allowNeighbours: false }],
-    ] as const) {
-      await using agent = await connect('x', { resolvers: [knowing(card, source)], retry: { attempts: 1 }, ...more })
-      await expect(agent.ask('hi')).rejects.toThrow('must not be reached')
-    }
-    expect(inside.connections()).toBe(0)
-    await using agent = await connect('x', { resolvers: [knowing(card, here)], retry: { attempts: 1 } })
-    await expect(agent.ask('hi')).rejects.toThrow()
-    expect(inside.connections()).toBeGreaterThan(0)
-  })
+  it.each(['JSONRPC', 'GRPC'] as const)(
+    'are not dialled over %s in a network class that their registry is not in',
+    async (binding) => {
+      await using inside = await serveHttp((_, response) => response.end('{}'))
+      const url = binding === 'GRPC' ? `127.0.0.1:${inside.port}` : inside.origin
+      const card = v1Card(url, { supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: '1.0' }] })
+      for (const [source, more] of [
+        [undefined, {}],
+        ['https://203.0.113.1', {}],
+        ['http://10.0.0.1:8020', {}],
+        [here, { allowNeighbours: false }],
+      ] as const) {
+        await using agent = await connect('x', { resolvers: [knowing(card, source)], retry: { attempts: 1 }, ...more })
+        await expect(agent.ask('hi')).rejects.toThrow('must not be reached')
+      }
+      expect(inside.connections()).toBe(0)
+      await using agent = await connect('x', { resolvers: [knowing(card, here)], retry: { attempts: 1 } })
+      await expect(agent.ask('hi')).rejects.toThrow()
+      expect(inside.connections()).toBeGreaterThan(0)
+    },
+  )
 
   it.each([
     ['https://agent.example', true],

@@ -8,7 +8,7 @@ import { fakeTiming, numbered, peer, play, status, taskIn } from './scripted.fix
 const working = taskIn('TASK_STATE_WORKING')
 const done = taskIn('TASK_STATE_COMPLETED')
 
-function faceOf(operations: Partial<AgentService>) {
+function clientOf(operations: Partial<AgentService>) {
   return createConvenience(peer(operations), {
     dialect: () => 'v1',
     timing: fakeTiming(),
@@ -19,25 +19,25 @@ function inTurn(...tasks: Task[]): () => Promise<Task> {
   return async () => tasks.shift() ?? Promise.reject(new Error('Asked too often'))
 }
 
-describe('waiting for a task', () => {
-  it('is following it to its end', async () => {
-    const { task } = faceOf({
+describe('task().wait', () => {
+  it('follows the task to its end', async () => {
+    const { task } = clientOf({
       getTask: inTurn(working, done),
       subscribeToTask: () => play(numbered(1, { task: working }, status('TASK_STATE_COMPLETED'))),
     })
     expect(await task('t1').wait()).toBe(done)
   })
 
-  it('is reading it when it ended in between', async () => {
-    const { task } = faceOf({
+  it('reads the task if it ended in between', async () => {
+    const { task } = clientOf({
       getTask: inTurn(working, done, done),
       subscribeToTask: () => play([], new A2AError('UNSUPPORTED_OPERATION', 'It has ended')),
     })
     expect(await task('t1').wait()).toBe(done)
   })
 
-  it('is asking again and again where nobody can subscribe', async () => {
-    const { ask } = faceOf({
+  it('polls if the agent has no subscriptions', async () => {
+    const { ask } = clientOf({
       sendMessage: async () => ({ task: working }),
       getTask: inTurn(working, working, working, done, done),
       subscribeToTask: () => play([], new A2AError('METHOD_NOT_FOUND', 'No such method')),

@@ -30,18 +30,18 @@ function instance(name: string, failure?: () => Error) {
 const ask = (...all: ReturnType<typeof instance>[]) =>
   new InstanceFallback(all, () => undefined).service().getTask({ id: 't' }, context)
 
-describe('instances of one agent', () => {
-  it('are all asked for a task that is not where it is looked for first', async () => {
+describe('InstanceFallback', () => {
+  it('asks all instances for a task that the first one does not know', async () => {
     expect(await ask(instance('a', notFound), instance('b'))).toMatchObject({ contextId: 'b' })
     expect(await ask(instance('a', away), instance('b', notFound), instance('c'))).toMatchObject({ contextId: 'c' })
   })
 
-  it('do not say that a task is gone while one of them cannot be asked', async () => {
+  it('does not report a missing task while an instance is unreachable', async () => {
     await expect(ask(instance('a', away), instance('b', notFound))).rejects.toThrow('Nobody listens')
     await expect(ask(instance('a', notFound), instance('b', notFound))).rejects.toThrow('No task t')
   })
 
-  it('are not asked again after an answer, and calls stay where they were answered', async () => {
+  it('stays at the instance that answered', async () => {
     const [a, b] = [instance('a', away), instance('b')]
     const service = new InstanceFallback([a, b], () => undefined).service()
     await service.getTask({ id: 't' }, context)
@@ -67,7 +67,7 @@ describe('instances of one agent', () => {
     return all.find(({ calls }) => calls.join() === 'sendStreamingMessage,getTask')?.address
   }
 
-  it('get a key where they got it before, whatever their order, and are asked about its task there', async () => {
+  it('sends a key to the same instance in any order, and later calls about its task too', async () => {
     const keys = Array.from({ length: 40 }, (_, n) => `run:step:${n}`)
     const places = await Promise.all(keys.map((key) => sentWith(key, letters)))
     expect(await Promise.all(keys.map((key) => sentWith(key, letters.toReversed())))).toEqual(places)
@@ -80,7 +80,7 @@ describe('instances of one agent', () => {
     expect(onwards).toEqual(fewer)
   })
 
-  it('are not chosen by the key of a message to a task', async () => {
+  it('ignores the key of a message to an existing task', async () => {
     const all = letters.map((name) => instance(name))
     const service = new InstanceFallback(all, () => undefined).service()
     for (const idempotencyKey of ['1', '2', '3', '4', '5', '6'])

@@ -28,21 +28,24 @@ function waysAt(places: readonly (readonly [url: string, service: AgentService])
   return { ways, told, service: ways.service() }
 }
 
-describe('several ways to one agent', () => {
-  it.each([unknownMethod, noSuchPage])('takes the next one when the first is not understood: %s', async (error) => {
-    const { service, told, ways } = waysTo(deaf(error), peer({ getTask: async () => done }))
-    expect(await service.getTask({ id: 't1' }, context)).toBe(done)
-    expect(ways.current.choice.url).toBe('http://agent1/')
-    expect(told).toEqual([`http://agent1/ ${error.message}`])
-  })
+describe('InterfaceFallback', () => {
+  it.each([unknownMethod, noSuchPage])(
+    'uses the next interface if the first does not understand the call: %s',
+    async (error) => {
+      const { service, told, ways } = waysTo(deaf(error), peer({ getTask: async () => done }))
+      expect(await service.getTask({ id: 't1' }, context)).toBe(done)
+      expect(ways.current.choice.url).toBe('http://agent1/')
+      expect(told).toEqual([`http://agent1/ ${error.message}`])
+    },
+  )
 
-  it('does so for streams that have not begun', async () => {
+  it('falls back for streams that have not started', async () => {
     const events = numbered(1, { task: taskIn('TASK_STATE_WORKING') }, status('TASK_STATE_COMPLETED'))
     const { service } = waysTo(deaf(), peer({ sendStreamingMessage: () => play(events) }))
     expect(await all(service.sendStreamingMessage({ message }, context))).toHaveLength(2)
   })
 
-  it('skips no way when many calls find out at once', async () => {
+  it('skips no interface when concurrent calls fail', async () => {
     const { service, told } = waysTo(
       deaf(),
       peer({ getTask: async () => done }),
@@ -53,7 +56,7 @@ describe('several ways to one agent', () => {
     expect(told).toHaveLength(1)
   })
 
-  it('stays where it was understood once, whatever the agent does not have', async () => {
+  it('keeps an interface that understood a call', async () => {
     const { service, ways } = waysTo(
       peer({ getTask: async () => done, cancelTask: () => Promise.reject(unknownMethod) }),
       peer({}),
@@ -63,13 +66,13 @@ describe('several ways to one agent', () => {
     expect(ways.current.choice.url).toBe('http://agent0/')
   })
 
-  it('stays at the best when nobody understands, and says what that one said', async () => {
+  it('reports the error of the best interface if none understands the call', async () => {
     const { service, ways, told } = waysTo(deaf(), deaf(noSuchPage))
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
     expect([ways.current.choice.url, told]).toEqual(['http://agent0/', []])
   })
 
-  it('takes a refusal for understanding', async () => {
+  it('counts an error of the agent as understanding', async () => {
     const missing = new A2AError('TASK_NOT_FOUND', 'No task t1')
     const { service, ways } = waysTo(deaf(), peer({ getTask: () => Promise.reject(missing) }))
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(missing)
@@ -78,7 +81,7 @@ describe('several ways to one agent', () => {
 
   const nobody = new TransportError('unreachable', 'Nothing listens there', { wasSent: false })
 
-  it('takes the next one where nobody is, for sends too: they never left', async () => {
+  it('uses the next interface if nothing was sent, for sends too', async () => {
     const task = { task: done }
     const { service, told } = waysTo(deaf(nobody), peer({ sendMessage: async () => task }))
     expect(await service.sendMessage({ message }, context)).toBe(task)
@@ -88,7 +91,7 @@ describe('several ways to one agent', () => {
     expect(await all(streamed.service.sendStreamingMessage({ message }, context))).toHaveLength(2)
   })
 
-  it('does not ask again where nobody is', async () => {
+  it('does not try an unreachable origin again', async () => {
     const silence = peer({ getTask: () => Promise.reject(new Error('It was asked')) })
     const { service, ways } = waysAt([
       ['http://agent:1/rpc', deaf(nobody)],
@@ -100,7 +103,7 @@ describe('several ways to one agent', () => {
     await expect(waysTo(deaf(nobody)).service.getTask({ id: 't1' }, context)).rejects.toBe(nobody)
   })
 
-  it('says what those said who are there', async () => {
+  it('reports the error of an interface that could be reached', async () => {
     const { service } = waysTo(deaf(nobody), deaf(unknownMethod))
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
   })
@@ -111,7 +114,7 @@ describe('several ways to one agent', () => {
     new A2AError('UNAVAILABLE', 'Shutting down'),
   ]
 
-  it.each(outages)('takes the next one for reads and for sends with a key: %s', async (outage) => {
+  it.each(outages)('uses the next interface for reads and for sends with a key: %s', async (outage) => {
     const task = { task: done }
     const well = peer({ getTask: async () => done, sendMessage: async () => task })
     expect(await waysTo(deaf(outage), well).service.getTask({ id: 't1' }, context)).toBe(done)

@@ -65,7 +65,7 @@ describe('resolveCard', () => {
     expect((await resolveCard(`${both.origin}/agents/b`)).card.name).toBe('above')
   })
 
-  it('warns of a card of the origin in place of the one that was named, and names both addresses', async () => {
+  it('warns if the card of the origin is used, and names both addresses', async () => {
     await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
     const warning = `There is no card at ${server.origin}/nope: connected to the agent at ${server.origin} instead`
     const cache = createCardCache()
@@ -78,7 +78,7 @@ describe('resolveCard', () => {
     expect(warnings).toContain(warning)
   })
 
-  it('takes front pages for what they are, and goes on', async () => {
+  it('skips responses that are not JSON', async () => {
     await using server = await serveAt({
       [newer]: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<!doctype html>'),
       [older]: (response) => json(response, v0_3Card(server.origin)),
@@ -88,7 +88,7 @@ describe('resolveCard', () => {
     expect(warnings[0]).toContain('is not JSON')
   })
 
-  it('reads a card that lies about its type, and says so', async () => {
+  it('reads a card with another content type, with a warning', async () => {
     await using server = await serveAt({
       [newer]: (response) =>
         response.writeHead(200, { 'content-type': 'text/html' }).end(JSON.stringify(v1Card('http://x.example'))),
@@ -98,7 +98,7 @@ describe('resolveCard', () => {
     ])
   })
 
-  it('asks once more without a version where the version is refused', async () => {
+  it('asks again without a version if the server rejects the version', async () => {
     await using server = await serveAt({
       [newer]: (response, headers) =>
         headers['a2a-version'] ? json(response, {}, {}, 400) : json(response, v0_3Card('http://x.example')),
@@ -127,7 +127,7 @@ describe('resolveCard', () => {
       { [newer]: (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end() },
       'link-local',
     ],
-  ])('says what is wrong: %s', async (_, answers, words) => {
+  ])('reports the problem: %s', async (_, answers, words) => {
     await using server = await serveAt(answers)
     await expect(resolveCard(server.origin)).rejects.toThrow(words)
   })
@@ -137,7 +137,7 @@ describe('resolveCard', () => {
     await expect(resolveCard(server.origin, { timeoutMs: 60 })).rejects.toMatchObject({ failure: 'timeout' })
   })
 
-  it('does not let an agent on the internet lead to this machine', async () => {
+  it('rejects a redirect from the internet to this machine', async () => {
     await using server = await serveAt({
       [newer]: (response) => response.writeHead(302, { location: `${server.origin}/secret` }).end(),
       '/secret': (response) => json(response, v1Card('http://x.example')),
@@ -148,7 +148,7 @@ describe('resolveCard', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  it('takes a card that is given', async () => {
+  it('accepts a card', async () => {
     const resolved = await resolveCard(v0_3Card('https://agent.example'))
     expect(resolved.dialect).toBe('v0.3')
     expect(resolved).not.toHaveProperty('origin')
@@ -171,7 +171,7 @@ describe('resolveCard', () => {
       expect(names).toEqual(['weather', 'other.name'])
     })
 
-    it('find addresses that others wrote: those are guarded, unless they are where their registry is', async () => {
+    it('return addresses that are guarded, unless they are in the network class of the registry', async () => {
       await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
       const from = (source?: string) => Object.assign(async () => server.origin, { ...(source && { source }) })
       for (const source of [undefined, 'https://203.0.113.1', 'http://10.0.0.1:8020'])
@@ -181,7 +181,7 @@ describe('resolveCard', () => {
       expect(near.choice.dialect).toBe('v1')
     })
 
-    it('that know nothing leave the reference a host', async () => {
+    it('that do not know a name leave it to be used as a host', async () => {
       const resolvers = [async () => undefined]
       await expect(connect('no-such-agent.invalid', { resolvers })).rejects.toThrow(
         'no-such-agent.invalid cannot be reached',
@@ -210,7 +210,7 @@ describe('resolveCard', () => {
       }
     }
 
-    it('asks nobody while a card is fresh, and only whether it changed afterwards', async () => {
+    it('sends no request while a card is fresh, and a conditional one afterwards', async () => {
       await using server = await serveTagged('public, max-age=100')
       let nowMs = 0
       const options = { cache: createCardCache(), now: () => nowMs }
@@ -232,7 +232,7 @@ describe('resolveCard', () => {
       expect(await version({ refresh: true })).toBe('3')
     })
 
-    it('keeps nothing where that is asked', async () => {
+    it('obeys no-store', async () => {
       await using server = await serveTagged('no-store')
       const cache = createCardCache()
       await resolveCard(server.origin, { cache })
@@ -254,7 +254,7 @@ describe('resolveCard', () => {
       expect(freshForMs(new Headers({ 'cache-control': 'max-age=10', age: '4' }))).toBe(6000)
     })
 
-    it('forgets what was not used for longest', async () => {
+    it('evicts the least recently used card', async () => {
       const cache = createCardCache()
       const entry = { url: 'u', raw: {}, freshUntilMs: 0 }
       for (let count = 0; count < 200; count++) await cache.set(String(count), entry)

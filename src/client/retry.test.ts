@@ -23,8 +23,8 @@ function failing(times: number, error: unknown) {
   }
 }
 
-describe('a call that may be made again', () => {
-  it('is, with longer and longer pauses', async () => {
+describe('withRetries', () => {
+  it('retries idempotent calls with exponential backoff', async () => {
     const timing = fakeTiming()
     const script = failing(3, unreachable)
     const service = withRetries(peer({ getTask: () => script.call(task) }), { firstDelayMs: 100 }, timing)
@@ -32,7 +32,7 @@ describe('a call that may be made again', () => {
     expect(timing.waits).toEqual([100, 200, 400])
   })
 
-  it('waits as long as it is asked to, but not for ever', async () => {
+  it('obeys Retry-After up to the maximum delay', async () => {
     const timing = fakeTiming()
     const patient = failing(1, new A2AError('RATE_LIMITED', 'Slow down', { retryAfterSeconds: 2 }))
     await withRetries(peer({ getTask: () => patient.call(task) }), {}, timing).getTask({ id: 't1' }, context)
@@ -42,7 +42,7 @@ describe('a call that may be made again', () => {
     await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it('is not when the agent has answered, when it was aborted, or when the attempts are used up', async () => {
+  it('does not retry answers, aborted calls, or after the last attempt', async () => {
     const answered = failing(9, new A2AError('TASK_NOT_FOUND', 'No task'))
     const service = withRetries(peer({ getTask: () => answered.call(task) }), {}, fakeTiming())
     await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
@@ -55,13 +55,13 @@ describe('a call that may be made again', () => {
     expect(silent.count()).toBe(4)
   })
 
-  it('is a send that was never sent', async () => {
+  it('retries a send that was not sent', async () => {
     const unsent = failing(2, new TransportError('unreachable', 'Nothing listens there', { wasSent: false }))
     const service = withRetries(peer({ sendMessage: () => unsent.call({ task }) }), {}, fakeTiming())
     expect(await service.sendMessage({ message }, context)).toEqual({ task })
   })
 
-  it('is any other send only under an idempotency key', async () => {
+  it('retries other sends only with an idempotency key', async () => {
     const plain = failing(1, unreachable)
     const service = (script: ReturnType<typeof failing>) =>
       withRetries(peer({ sendMessage: () => script.call({ task }) }), {}, fakeTiming())
@@ -72,7 +72,7 @@ describe('a call that may be made again', () => {
 })
 
 describe('the circuit breaker', () => {
-  it('leaves a silent agent alone for a while, then tries once', async () => {
+  it('rejects calls to an agent that does not answer, then tries once', async () => {
     let now = 0
     let isDown = true
     let calls = 0
@@ -101,7 +101,7 @@ describe('the circuit breaker', () => {
     expect(await call()).toBe(task)
   })
 
-  it('takes an error of the agent for a sign of life', async () => {
+  it('counts an error of the agent as an answer', async () => {
     const breaker = new CircuitBreaker({ failures: 1 }, () => 0)
     const service = withCircuitBreaker(
       peer({ getTask: () => Promise.reject(new A2AError('TASK_NOT_FOUND', 'No task')) }),
@@ -113,8 +113,8 @@ describe('the circuit breaker', () => {
   })
 })
 
-describe('a peer that cannot stream', () => {
-  it('is asked again until its task ends, and tells what changed', async () => {
+describe('withPolling', () => {
+  it('polls until the task ends and yields the changes', async () => {
     const states = [
       taskIn('TASK_STATE_WORKING'),
       taskIn('TASK_STATE_WORKING', { artifacts: [{ artifactId: 'a1', parts: [{ text: 'x' }] }] }),

@@ -39,7 +39,7 @@ const full = v1Card(origin, {
 })
 
 describe('verifyCard', () => {
-  it('knows a good signature (R-SIGN-5, R-SIGN-6)', async () => {
+  it('accepts a valid signature (R-SIGN-5, R-SIGN-6)', async () => {
     expect(await verify(await signed(full))).toEqual({ state: 'valid', keyId: 'k1', form: 'strict' })
     expect((await verify(await signed(full), { policy: 'require' })).state).toBe('valid')
   })
@@ -56,7 +56,7 @@ describe('verifyCard', () => {
     expect(payloadsOf(sent)[0]?.content).toEqual(full)
   })
 
-  it('sees every change', async () => {
+  it('rejects every change', async () => {
     const card = await signed(full)
     for (const change of [
       { name: 'Other' },
@@ -74,7 +74,7 @@ describe('verifyCard', () => {
     }
   })
 
-  it('sees members that readers know by other names than signers do', async () => {
+  it('rejects fields under other names that are not signed', async () => {
     const plain = v1Card(origin, { securitySchemes: { key: { mtlsSecurityScheme: {} } } })
     const card = await signed(plain)
     expect((await verify(card)).state).toBe('valid')
@@ -102,7 +102,7 @@ describe('verifyCard', () => {
     expect(await verify(await signed(full), { keys: { ...other, kid: 'k1' } })).toMatchObject({ state: 'invalid' })
   })
 
-  it('takes one good signature among several (R-SIGN-1)', async () => {
+  it('accepts one valid signature among several (R-SIGN-1)', async () => {
     const [good] = (await signed(full)).signatures
     const [foreign] = (await signed(full, { header: { kid: 'k2' } })).signatures
     expect(await verify({ ...full, signatures: [foreign, { protected: '!', signature: '!' }, good] })).toMatchObject({
@@ -121,7 +121,7 @@ describe('verifyCard', () => {
     expect(await verify(card)).toMatchObject({ state: 'invalid', reason: expect.stringContaining(words) })
   })
 
-  it('takes no key whose time is over', async () => {
+  it('rejects expired keys', async () => {
     const old = { ...key, exp: 1000 }
     expect((await verify(await signed(full), { keys: { keys: [old] } })).state).toBe('unknown-key')
   })
@@ -178,7 +178,7 @@ describe('verifyCard', () => {
   })
 
   describe('published keys', () => {
-    it('are fetched from where the card came from', async () => {
+    it('are fetched from the origin of the card', async () => {
       await using server = await serveHttp(({ path }, response) =>
         path === '/keys.json' || path === '/.well-known/jwks.json'
           ? json(response, { keys: [key] })
@@ -209,7 +209,7 @@ describe('verifyCard', () => {
       expect(await among([...named, key])).toBe('invalid')
     })
 
-    it('are not fetched from anywhere else, unless that is allowed', async () => {
+    it('are not fetched from other origins, unless they are allowed', async () => {
       await using server = await serveHttp((_, response) => json(response, { keys: [key] }))
       const options = { keys: [], fetch: fetchWithNames('keys.example'), lookup: async () => ['8.8.8.8'] }
       for (const jku of [
@@ -226,12 +226,12 @@ describe('verifyCard', () => {
       expect((await verify(card, { ...options, keyOrigins: [new URL(jku).origin] }, { origin })).state).toBe('valid')
     })
 
-    it('are not fetched in the clear for a card that came over TLS', async () => {
+    it('are not fetched over http for a card that came over https', async () => {
       const card = await signed(full, { header: { jku: 'http://agent.example/k' } })
       expect((await verify(card, { keys: [] }, { origin })).reason).toContain('does not use https')
     })
 
-    it('are not taken from where a redirect leads', async () => {
+    it('are not accepted after a redirect to another origin', async () => {
       await using server = await serveHttp(({ path }, response) =>
         path === '/evil'
           ? json(response, { keys: [key] })

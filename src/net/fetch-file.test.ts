@@ -24,7 +24,7 @@ describe('fetchFile', () => {
     expect(await fetchFile(part)).toEqual({ bytes: new Uint8Array([1, 2, 3]), filename: 'id', mediaType: 'image/png' })
   })
 
-  it('keeps names and types from meaning anything to a machine', async () => {
+  it('removes special characters from names and types', async () => {
     const part = { raw: '', filename: '..\\..\\.a\u001b[2J\u202e:b', mediaType: 'text/html\r\nx: y' }
     expect(await fetchFile(part)).toMatchObject({ filename: 'a_[2J__b', mediaType: 'text/html' })
     expect(await fetchFile({ raw: '', filename: '..', mediaType: '<script>' })).toEqual({ bytes: new Uint8Array() })
@@ -47,7 +47,7 @@ describe('fetchFile', () => {
     expect(server.seen).toEqual([])
   })
 
-  it('does not follow a redirect to the inside either (R-SEC-6)', async () => {
+  it('does not follow a redirect to a private network (R-SEC-6)', async () => {
     await using inside = await serveHttp((_, response) => response.end('secret'))
     await using server = await serveHttp((_, response) =>
       response.writeHead(302, { location: `http://127.0.0.1:${inside.port}/` }).end(),
@@ -57,7 +57,7 @@ describe('fetchFile', () => {
     expect([server.seen.length, inside.seen.length]).toEqual([1, 0])
   })
 
-  it('does not tell which names there are on the inside (R-SEC-6)', async () => {
+  it('does not reveal names of private networks (R-SEC-6)', async () => {
     const words = await Promise.all(
       ['https://10.0.0.1/', 'https://no-such-name.invalid/'].map((url) => fetchFile({ url }).catch(String)),
     )

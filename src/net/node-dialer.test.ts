@@ -110,7 +110,7 @@ describe('checking an address', () => {
     expect((await refusal(guarded.fetch('https://hooks.example/'))).rule).toBe('place')
   })
 
-  it('refuses a name that leads nowhere', async () => {
+  it('rejects a name without addresses', async () => {
     expect((await refusal(dialer(answering([])).check('https://hooks.example/'))).rule).toBe('name')
     expect((await refusal(dialer(answering([])).fetch('https://hooks.example/'))).rule).toBe('name')
     const unknown = dialer({ lookup: () => Promise.reject(new Error('ENOTFOUND')) })
@@ -144,7 +144,7 @@ describe('checking an address', () => {
     expect((await refusal(guarded.check('http://localhost/'))).rule).toBe('port')
   })
 
-  it('says at once what is no host', () => {
+  it('rejects invalid hosts at once', () => {
     for (const host of ['https://hooks.internal', 'hooks.internal:80', 'localhost:8080', '', 'a/b'])
       expect(() => createGuardedDialer({ allowHosts: [host] })).toThrow('Invalid host in `allowHosts`')
   })
@@ -188,7 +188,7 @@ describe('dialling', () => {
       expect(await (await local.fetch(`http://${host}:${server.port}/`)).text()).toBe('ok')
   })
 
-  it('goes everywhere when told so, and in the clear when told so', async () => {
+  it('allows private addresses and http if the options say so', async () => {
     await using server = await serveHttp((_, response) => response.end('ok'))
     expect((await refusal(dialer({ allowPrivate: true }).fetch(server.origin))).rule).toBe('scheme')
     expect((await dialer({ allowPrivate: true, httpsOnly: false }).fetch(server.origin)).status).toBe(200)
@@ -223,7 +223,7 @@ describe('dialling', () => {
     expect([response.status, response.headers.get('location'), server.seen.length]).toEqual([302, '/next', 1])
   })
 
-  it('checks every place that a redirect leads to', async () => {
+  it('checks every address of a redirect', async () => {
     await using inside = await serveHttp((_, response) => response.end('secret'))
     for (const [location, rule] of [
       [`http://127.0.0.1:${inside.port}/`, 'place'],
@@ -276,7 +276,7 @@ describe('dialling', () => {
     }
   })
 
-  it('ends what is under way when it is closed, and begins nothing any more', async () => {
+  it('aborts running requests when it is closed, and starts no others', async () => {
     await using server = await serveHttp(() => undefined)
     const guarded = dialer({ allowHosts: ['localhost'] })
     const waiting = expect(guarded.fetch(server.origin)).rejects.toThrow()

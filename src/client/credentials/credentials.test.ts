@@ -93,12 +93,12 @@ describe('credentials from the card', () => {
     ).toHaveProperty('problem')
   })
 
-  it('do not meet a requirement whose scheme nobody knows', () => {
+  it('do not meet a requirement with an unknown scheme', () => {
     const card = cardWith({ key }, [['key', 'unknown']])
     expect(planCredentials(card, apiKeyCredential('k'))).toHaveProperty('problem')
   })
 
-  it('are sent as usual where the card asks for nothing, and not at all where it says that nothing is needed', async () => {
+  it('are sent the default way if the card requires nothing, and not at all if it says that none is needed', async () => {
     expect((await additions(cardWith({}, []), apiKeyCredential('k'))).headers).toEqual({ 'x-api-key': 'k' })
     expect((await additions(cardWith({ key }, []), apiKeyCredential('k'))).headers).toEqual({ 'x-key': 'k' })
     expect((await additions(cardWith({ key }, [[]]), bearerCredential('t'))).headers).toEqual({})
@@ -118,7 +118,7 @@ describe('credentials from the card', () => {
     },
   )
 
-  it('with line breaks are refused without being repeated', async () => {
+  it('with line breaks are rejected, and the message does not contain them', async () => {
     const promise = additions(cardWith({ key }, [['key']]), apiKeyCredential('sec\r\nret'))
     await expect(promise).rejects.toThrow('characters that are not allowed in a header')
   })
@@ -214,7 +214,7 @@ describe('withCredentials', () => {
     expect(own.seen).toHaveLength(2)
   })
 
-  it('tries once more and not for ever', async () => {
+  it('tries once more, but not again', async () => {
     await using own = await serveHttp((_, response) => json(response, '1', {}, 401))
     let count = 0
     const authorizer = createAuthorizer(
