@@ -55,7 +55,7 @@ describe('a workflow over HTTP', () => {
     ])
   })
 
-  it('goes to the next instance when one is not there', async () => {
+  it('uses the next instance if one cannot be reached', async () => {
     await using documents = await serve(writer)
     const resolve = connectAgents({ DocAgent: [`http://127.0.0.1:${await freePort()}`, documents.url] })
     const flow = workflow(

@@ -47,7 +47,7 @@ describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
     expect(await comesIn(server.url)).toBe('UNAUTHENTICATED')
   })
 
-  it('speaks TLS, and knows callers by their certificates', async () => {
+  it('serves TLS and authenticates callers by certificate', async () => {
     await using folder = await temporaryFolder()
     const authority = await createAuthority('Ours')
     const others = await createAuthority('Others')

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 describe('dragoman auth', () => {
-  it('keeps an API key, sends it from then on, and forgets it', async () => {
+  it('stores an API key, sends it with later calls, and deletes it', async () => {
     await using folder = await temporaryFolder()
     const run = (args: readonly string[], stdin?: string) =>
       cli(args, { configFolder: join(folder.path, 'config'), ...(stdin !== undefined && { stdin }) })
@@ -41,7 +41,7 @@ describe('dragoman auth', () => {
     expect(await run(['send', ref, 'hello'])).toMatchObject({ code: 4 })
   })
 
-  it('is in what `config show` tells of the surroundings, without the secret', async () => {
+  it('appears in `config show` without the secret', async () => {
     await using folder = await temporaryFolder()
     const run = (...args: string[]) => cli(args, { configFolder: folder.path })
     expect((await run('config', 'show')).stdout).toMatch(/^logged in at +none /m)
@@ -67,7 +67,7 @@ describe('dragoman auth', () => {
     expect((await stat(configFolder)).mode & 0o777).toBe(0o700)
   })
 
-  it('does not keep what the agent refuses, unless it is told not to try', async () => {
+  it('does not store a rejected credential, unless --no-check is given', async () => {
     await using folder = await temporaryFolder()
     const run = (...args: string[]) => cli(args, { configFolder: folder.path })
     const { code, stderr } = await run('auth', 'login', ref, '--bearer', 'nonsense')
@@ -91,7 +91,7 @@ describe('dragoman auth', () => {
     expect(await cli(['send', other.url, 'hello'], { configFolder: folder.path })).toMatchObject({ code: 4 })
   })
 
-  it('asks nobody when there is nobody to ask', async () => {
+  it('fails without a terminal and without a credential option', async () => {
     await using folder = await temporaryFolder()
     expect(await cli(['auth', 'login', ref], { configFolder: folder.path })).toMatchObject({
       code: 2,

@@ -21,7 +21,7 @@ async function bench(...args: string[]) {
 }
 
 describe('dragoman bench', () => {
-  it('sends as many messages as it was told to, and says how fast they were answered', async () => {
+  it('sends the given number of messages and prints the latencies', async () => {
     const { code, stdout, stderr } = await cli(['bench', server.url, '-n', '50', '-c', '5'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(
@@ -29,7 +29,7 @@ describe('dragoman bench', () => {
     )
   })
 
-  it('gives programs the same in JSON', async () => {
+  it('prints the results as JSON', async () => {
     const { code, totals } = await bench('-n', '20', '--binding', 'rest')
     expect(code).toBe(0)
     expect(totals).toMatchObject({
@@ -51,18 +51,18 @@ describe('dragoman bench', () => {
     expect(totals).toMatchObject({ succeeded: 10, events: 80, firstEventMs: { p50: expect.any(Number) } })
   })
 
-  it('goes on for as long as it was told to', async () => {
+  it('runs for the given duration', async () => {
     const { totals } = await bench('-d', '1', '-c', '2')
     expect(totals).toMatchObject({ failed: 0, seconds: expect.closeTo(1, 0) })
   })
 
-  it('counts tasks that fail as errors, by their kind, and exits 1 when nothing worked', async () => {
+  it('counts failed tasks as errors by kind, and exits 1 if no call succeeded', async () => {
     const { code, totals } = await bench('-n', '10', '--text', 'fail')
     expect(code).toBe(1)
     expect(totals).toMatchObject({ requests: 10, succeeded: 0, failed: 10, errors: { TASK_STATE_FAILED: 10 } })
   })
 
-  it('counts what agents refuse by its code', async () => {
+  it('counts rejected calls by error code', async () => {
     let calls = 0
     const broken = { error: { code: -32603, message: 'Broken' } }
     await using flaky = await scriptedServer(answering(() => (calls++ % 2 === 0 ? pong : broken)))
@@ -71,7 +71,7 @@ describe('dragoman bench', () => {
     expect(json(stdout)).toMatchObject({ succeeded: 5, failed: 5, errors: { INTERNAL_ERROR: 5 } })
   })
 
-  it('prints what it has at Ctrl-C', async () => {
+  it('prints the results so far at Ctrl-C', async () => {
     await using quick = await scriptedServer(answering(() => pong))
     await using run = new Talk(['bench', quick.url, '-d', '60'])
     await eventually(10_000, 'some answers', () => quick.asked.length > 50)
@@ -81,7 +81,7 @@ describe('dragoman bench', () => {
     expect(stdout).toMatch(/^Requests +[1-9]\d* answered, 0 failed/m)
   })
 
-  it('does not begin with an agent that is not there: exit 3', async () => {
+  it('fails if the agent cannot be reached: exit 3', async () => {
     expect(await cli(['bench', `localhost:${await freePort()}`])).toMatchObject({ code: 3, stdout: '' })
   })
 

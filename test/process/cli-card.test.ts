@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 describe('dragoman card get', () => {
-  it('prints a card for people, and how the agent is spoken to', async () => {
+  it('prints a card and the chosen interface', async () => {
     const { code, stdout, stderr } = await cli(['card', 'get', ref, '--why'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^Echo 1\.0\.0\nRepeats what it is told/)
@@ -49,7 +49,7 @@ describe('dragoman card get', () => {
     expect(stdout).toMatch(/^Chosen interface: v0\.3 over HTTP\+JSON at /m)
   })
 
-  it('shows what a stranger wrote without what a terminal would obey', async () => {
+  it('removes control characters of the card', async () => {
     await using stranger = await cardServer({
       ...sample,
       name: 'Evil\u001b]52;c;aGk=\u0007\u001b[2J',
@@ -72,7 +72,7 @@ describe('dragoman card validate', () => {
     expect(stdout).toMatch(/^http:\S+agent-card\.json: a v1 card, valid\n$/)
   })
 
-  it('names what is wrong by path, from a file: exit 1', async () => {
+  it('names faults of a file by path: exit 1', async () => {
     await using folder = await temporaryFolder()
     const { skills: _, ...rest } = sample
     await writeFile(join(folder.path, 'card.json'), JSON.stringify({ ...rest, version: 7 }))
@@ -94,7 +94,7 @@ describe('dragoman card validate', () => {
     expect(await cli(['card', 'validate', stranger.url])).toMatchObject({ code: 1, stderr: '' })
   })
 
-  it('fails where there is no card', async () => {
+  it('fails if there is no card', async () => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'x.json'), 'no JSON')
     expect(await cli(['card', 'validate', 'x.json'], { cwd: folder.path })).toMatchObject({
@@ -130,7 +130,7 @@ describe('dragoman card diff', () => {
     })
   })
 
-  it('says so when there is no difference', async () => {
+  it('reports that the cards are the same', async () => {
     expect(await cli(['card', 'diff', ref, server.url, '--exit-code'])).toMatchObject({
       code: 0,
       stdout: 'The cards are the same\n',
@@ -166,7 +166,7 @@ describe('dragoman completion', () => {
     expect(complete('send', 'localhost:8001', '-o', 'j')).toEqual(['json'])
   })
 
-  it.each(['zsh', 'fish'])('has a script for %s that knows every command', async (shell) => {
+  it.each(['zsh', 'fish'])('has a script for %s with every command', async (shell) => {
     const { code, stdout } = await cli(['completion', shell])
     expect(code).toBe(0)
     for (const word of ['send', 'chat', 'card', 'validate', 'subscribe', 'listen', 'login', 'serve'])

@@ -39,7 +39,7 @@ describe('dragoman chat', () => {
     expect(contexts[2]).not.toBe(contexts[0])
   })
 
-  it('knows its commands', async () => {
+  it('supports its commands', async () => {
     const { code, stdout, stderr } = await chat([
       '/help',
       '/task',
@@ -63,7 +63,7 @@ describe('dragoman chat', () => {
     expect(stdout).toMatch(/^hello\nTask +\S+\nContext +\S+\nState +completed/)
   })
 
-  it('goes on where --task left', async () => {
+  it('continues the task of --task', async () => {
     const asked = await cli(['send', ref, 'ask'])
     const [, id = ''] = /--task (\S+)/.exec(asked.stderr) ?? []
     expect(await chat(['later'], '--task', id)).toMatchObject({ code: 0, stdout: 'ask\nlater\n' })
@@ -75,7 +75,7 @@ describe('dragoman chat', () => {
     expect(stderr).toMatch(/^dragoman: Task not found: nobody\n/)
   })
 
-  it('takes a line of JSON for the answer to a form; the next line, if it is refused', async () => {
+  it('accepts a line of JSON as the answer to a form; if it is rejected, the next line', async () => {
     await using folder = await temporaryFolder()
     await writeFile(
       join(folder.path, 'agent.mjs'),
@@ -102,7 +102,7 @@ describe('dragoman chat', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('Ctrl-C in a chat', () => {
-  it('cancels the turn first, and the talk goes on', async () => {
+  it('cancels the turn at the first Ctrl-C and continues the chat', async () => {
     await using talk = new Talk(['chat', ref, '-o', 'json'])
     talk.write('sleep 60000\n')
     await talk.says(/TASK_STATE_WORKING/)
@@ -113,7 +113,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C in a chat', () => {
     expect(talk.stdout).toContain('"text":"hello"')
   })
 
-  it('leaves at the second', async () => {
+  it('leaves at the second Ctrl-C', async () => {
     await using stubborn = await stubbornAgent()
     await using talk = new Talk(['chat', stubborn.ref])
     talk.write('go\n')

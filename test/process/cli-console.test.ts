@@ -19,7 +19,7 @@ describe('dragoman console', () => {
     expect((await enter(console.url, { token })).status).toBe(200)
   })
 
-  it('takes the options of dragoman serve for those who may use it', async () => {
+  it('accepts the authentication options of dragoman serve', async () => {
     const access = ['--api-key', 'open sesame', '--bearer', 'a-token']
     await using console = await startProcess(['console', '--port', '0', '--host', '0.0.0.0', ...access])
     expect(console.url).not.toContain('token')
@@ -35,7 +35,7 @@ describe('dragoman console', () => {
     )
   })
 
-  it('calls its agents with what dragoman auth login keeps', async () => {
+  it('calls its agents with the stored credentials of dragoman auth login', async () => {
     // Commands that a test starts keep nothing where people keep theirs.
     await using folder = await temporaryFolder()
     vi.stubEnv('DRAGOMAN_CONFIG_DIR', folder.path)
@@ -60,7 +60,7 @@ describe('dragoman console', () => {
     [['--tls-client-ca', 'ca.pem'], '--tls-cert'],
     [['--agent', 'localhost:1', '--client-cert', 'me.pem'], '--client-key'],
     [['--api-key', ''], 'secret'],
-  ])('says what is wrong with %j', async (args, word) => {
+  ])('rejects %j with a message', async (args, word) => {
     const { code, stderr } = await runCommand(['console', '--port', '0', ...args])
     expect([code, stderr]).toEqual([2, expect.stringContaining(word)])
   })

@@ -38,7 +38,7 @@ function faults({ findings }: Examined): Finding[] {
 }
 
 describe('dragoman doctor on our server', () => {
-  it('finds nothing wrong, in words for people', async () => {
+  it('finds no faults of our server', async () => {
     await using server = await startServer()
     const { code, stdout, stderr } = await cli(['doctor', server.url, '--send'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -53,7 +53,7 @@ describe('dragoman doctor on our server', () => {
     expect(stdout).toMatch(/^ok +streaming +declared, and works: 3 events in \d+ ms, completed$/m)
   })
 
-  it('notes what Google ADK refuses: an address that is no URL, and another origin', async () => {
+  it('notes faults that Google ADK rejects: an address that is not a URL, and another origin', async () => {
     await using server = await startServer()
     const noted = ({ findings }: Examined) => findings.filter(({ check }) => check === 'Google ADK')
     const { port } = new URL(server.url)
@@ -72,7 +72,7 @@ describe('dragoman doctor on our server', () => {
     expect(elsewhere).toMatchObject([{ what: expect.stringContaining('has another origin than the card') }])
   })
 
-  it('sends nothing unless it is told to', async () => {
+  it('sends no message without --send', async () => {
     await using server = await startServer()
     const examined = await doctor(server.url)
     expect(examined).toMatchObject({ code: 0, health: 'healthy' })
@@ -81,7 +81,7 @@ describe('dragoman doctor on our server', () => {
     expect(json(listed.stdout)).toMatchObject({ tasks: [] })
   })
 
-  it('says that the task failed, and why', async () => {
+  it('reports a failed task with its reason', async () => {
     await using server = await startServer()
     const failed = await doctor(server.url, '--send', 'fail')
     expect(failed).toMatchObject({ code: 0, health: 'healthy' })
@@ -93,7 +93,7 @@ describe('dragoman doctor on our server', () => {
     expect(faults(rejected)).toMatchObject([{ what: 'the task of the message reject was rejected: Rejected as asked' }])
   })
 
-  it('with a key: looks at what is behind it only when it has it', async () => {
+  it('with authentication: runs the remaining checks only with credentials', async () => {
     await using server = await startServer(['--echo', '--api-key', 'sesame'])
     const outside = await doctor(server.url)
     expect(outside).toMatchObject({ code: 0, health: 'healthy' })
@@ -113,7 +113,7 @@ describe('dragoman doctor on our server', () => {
     expect(verdicts(examined)).toContain('ok streaming')
   })
 
-  it('looks at one binding when that is asked for', async () => {
+  it('checks one binding with --binding', async () => {
     await using server = await startServer()
     const examined = await doctor(server.url, '--binding', 'rest')
     expect(examined).toMatchObject({ code: 0, health: 'healthy' })
@@ -146,7 +146,7 @@ describe('dragoman doctor on the servers of the official SDK', () => {
   })
 })
 
-describe('dragoman doctor on agents that lie', () => {
+describe('dragoman doctor on faulty agents', () => {
   /** A card that promises everything, and keeps the rules of cards. */
   function lyingCard(url: string, more: object = {}): object {
     return {
@@ -164,7 +164,7 @@ describe('dragoman doctor on agents that lie', () => {
 
   const isCard = ({ path }: Asked) => path === '/.well-known/agent-card.json'
 
-  it('names every lie: an interface that is not there, wrong codes, versions, push, security, garbage in streams', async () => {
+  it('reports every fault: missing interfaces, wrong codes, versions, push, security, invalid streams', async () => {
     const grpcPort = await freePort()
     await using server = await scriptedServer((asked, response) => {
       const { url, path, method, id } = asked
@@ -211,7 +211,7 @@ describe('dragoman doctor on agents that lie', () => {
     )
   })
 
-  it('says that A2A-Version is ignored', async () => {
+  it('reports that A2A-Version is ignored', async () => {
     await using server = await scriptedServer((asked, response) => {
       if (isCard(asked)) return sendJson(response, lyingCard(asked.url, { capabilities: {} }))
       const error = { code: /Push/.test(asked.method) ? -32003 : -32001, message: 'There is no such thing' }
@@ -227,7 +227,7 @@ describe('dragoman doctor on agents that lie', () => {
     expect(examined.code).toBe(1)
   })
 
-  it('says that credentials are wanted which no card mentions', async () => {
+  it('reports required credentials that the card does not declare', async () => {
     await using server = await scriptedServer((asked, response) => {
       if (isCard(asked)) return sendJson(response, lyingCard(asked.url))
       sendJson(response, { error: 'who are you' }, 401)
@@ -261,7 +261,7 @@ describe('dragoman doctor on agents that lie', () => {
     expect(verdicts(await doctor(server.url))).toContain('problem signature')
   })
 
-  it('gives credentials to nobody but the address that was named', async () => {
+  it('sends credentials only to the named address', async () => {
     const seen: unknown[] = []
     await using other = await scriptedServer(({ headers, id }, response) => {
       seen.push(headers['x-api-key'])
@@ -277,7 +277,7 @@ describe('dragoman doctor on agents that lie', () => {
     expect(new Set(seen)).toEqual(new Set([undefined]))
   })
 
-  it('ends in time and reports what it saw when calls are never answered', { timeout: 40_000 }, async () => {
+  it('ends in time and reports its findings if calls are never answered', { timeout: 40_000 }, async () => {
     await using server = await scriptedServer((asked, response) => {
       if (isCard(asked)) sendJson(response, lyingCard(asked.url))
     })
@@ -305,14 +305,14 @@ describe('dragoman doctor on agents that lie', () => {
   })
 })
 
-describe('dragoman doctor on what is no agent', () => {
+describe('dragoman doctor without an agent', () => {
   it('a port that is closed: unreachable, exit 3', async () => {
     const examined = await doctor(`localhost:${await freePort()}`)
     expect(examined).toMatchObject({ code: 3, health: 'unreachable' })
     expect(verdicts(examined).at(-1)).toBe('problem connection')
   })
 
-  it('a name nobody knows: exit 3', async () => {
+  it('an unknown name: exit 3', async () => {
     const examined = await doctor('agent.invalid')
     expect(examined).toMatchObject({
       code: 3,
@@ -321,7 +321,7 @@ describe('dragoman doctor on what is no agent', () => {
     })
   })
 
-  it('a port that takes connections and says nothing: exit 3, in time', async () => {
+  it('a port that accepts connections and never answers: exit 3, in time', async () => {
     const silent = createServer(() => undefined)
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const { port } = silent.address() as { port: number }
@@ -339,7 +339,7 @@ describe('dragoman doctor on what is no agent', () => {
     expect(faults(examined)).toMatchObject([{ check: 'card', what: expect.stringContaining('is not JSON') }])
   })
 
-  it('a certificate that nobody trusts: exit 3, and says so', async () => {
+  it('an untrusted certificate: exit 3', async () => {
     await using served = await serve(echoAgent, { tls: { cert: certificate, key } })
     const examined = await doctor(served.url)
     expect(examined).toMatchObject({ code: 3, health: 'unreachable' })

@@ -38,7 +38,7 @@ describe('exit codes', () => {
     })
   })
 
-  it('2 for words that cannot be meant, also in JSON', async () => {
+  it('2 for invalid arguments, also in JSON', async () => {
     expect(await failure(['send', ref, '--bogus'])).toEqual({
       code: 2,
       stdout: '',
@@ -92,7 +92,7 @@ describe('exit codes', () => {
     expect(stderr).not.toBe('')
   })
 
-  it('3 for a stream whose agent is gone, with the command that goes on', async () => {
+  it('3 for a broken stream, with the command that continues it', async () => {
     await using dying = await startServer()
     const host = new URL(dying.url).host
     const streaming = cli(['send', host, 'chunks 100 200', '--stream'])
@@ -108,7 +108,7 @@ describe('exit codes', () => {
     expect(stderr).toContain(`The task may still be running: dragoman task subscribe ${host} ${id}\n`)
   })
 
-  it('3 where nobody listens', async () => {
+  it('3 if the connection is refused', async () => {
     const port = await freePort()
     const { code, stdout, stderr } = await cli(['send', `localhost:${port}`, 'hello'])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
@@ -121,7 +121,7 @@ describe('exit codes', () => {
     })
   })
 
-  it('3 for a word that is neither a host nor an agent anywhere, saying where names are looked up', async () => {
+  it('3 for an unknown name, with the options that resolve names', async () => {
     const { code, stdout, stderr } = await cli(['send', 'nosuch.invalid', 'hello'])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toBe(
@@ -134,7 +134,7 @@ describe('exit codes', () => {
     })
   })
 
-  it('1 for a port that is taken, naming the option that chooses another one', async () => {
+  it('1 for a port in use, naming the option that chooses another one', async () => {
     for (const command of [['serve', '--echo'], ['registry', 'serve'], ['console']]) {
       const { code, stderr } = await cli([...command, '--port', new URL(server.url).port])
       expect([code, stderr], command.join(' ')).toEqual([
@@ -155,7 +155,7 @@ describe('exit codes', () => {
     expect(await cli(['send', place, 'hello', '-H', 'X-API-Key: open sesame'])).toMatchObject({ code: 0 })
   })
 
-  it.each([[[]], [['--stream']]])('5 when it takes too long: send %j', async (options) => {
+  it.each([[[]], [['--stream']]])('5 after a time-out: send %j', async (options) => {
     const { code, error } = await failure(['send', ref, 'sleep 60000', '--timeout', '1', ...options])
     expect({ code, is: error.code }).toEqual({ code: 5, is: 'timeout' })
   })
@@ -187,7 +187,7 @@ describe('exit codes', () => {
     expect(stderr + asked.stderr).not.toContain('sesame')
   })
 
-  it('5 when a task that is waited for takes too long', async () => {
+  it('5 after a time-out while waiting for a task', async () => {
     const { stdout } = await cli(['send', ref, '--async', 'sleep 60000', '-o', 'json'])
     const { task } = json(stdout) as { task: { id: string } }
     expect(await failure(['task', 'get', ref, task.id, '--wait', '--timeout', '1'])).toMatchObject({ code: 5 })

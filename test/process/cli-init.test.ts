@@ -89,7 +89,7 @@ describe('dragoman init', () => {
     }
   })
 
-  it('takes the name of the folder, and JavaScript, when nothing else is said', async () => {
+  it('uses the name of the folder and JavaScript by default', async () => {
     await using folder = await temporaryFolder()
     await mkdir(join(folder.path, 'Weather Agent'))
     const cwd = join(folder.path, 'Weather Agent')
@@ -105,7 +105,7 @@ describe('dragoman init', () => {
     expect((await manifestOf(cwd)).name).toBe('weather-agent')
   })
 
-  it('writes nothing over anything without --force', async () => {
+  it('overwrites nothing without --force', async () => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'README.md'), 'mine')
     const refused = await cli(['init', folder.path])
@@ -116,7 +116,7 @@ describe('dragoman init', () => {
     expect(await readFile(join(folder.path, 'README.md'), 'utf8')).not.toBe('mine')
   })
 
-  it('is told one language', async () => {
+  it('accepts one language only', async () => {
     expect(await cli(['init', '/nonexistent', '--javascript', '--typescript'])).toMatchObject({ code: 2 })
   })
 })

@@ -18,7 +18,7 @@ interface OAuthAgent extends AsyncDisposable {
 }
 
 describe('dragoman auth login --client-id', () => {
-  it('gets a token as a client, keeps it for later commands, and shows neither it nor the secret', async () => {
+  it('gets a token with client credentials, stores it, and prints neither it nor the secret', async () => {
     await using folder = await temporaryFolder()
     await using agent = await oauthAgent('clientCredentials')
     const configFolder = folder.path
@@ -55,7 +55,7 @@ describe('dragoman auth login --client-id', () => {
     expect(await cli(['send', agent.ref, 'hi'], { configFolder: folder.path })).toMatchObject({ code: 0 })
   })
 
-  it('waits for the browser to come back, with proof that it is the same login', async () => {
+  it('waits for the browser and verifies the state of the login', async () => {
     await using folder = await temporaryFolder()
     await using agent = await oauthAgent('authorizationCode')
     await using login = new Talk(['auth', 'login', agent.ref, '--client-id', 'me', '--flow', 'browser'], {
@@ -70,7 +70,7 @@ describe('dragoman auth login --client-id', () => {
     expect(await cli(['send', agent.ref, 'hi'], { configFolder: folder.path })).toMatchObject({ code: 0 })
   })
 
-  it('says what to do when a login is over that only somebody at a browser can renew', async () => {
+  it('names the login command if only a browser login can renew the token', async () => {
     await using folder = await temporaryFolder()
     await using agent = await oauthAgent('deviceCode')
     const options = ['--client-id', 'me', '--flow', 'device', '--no-check']

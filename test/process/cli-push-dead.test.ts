@@ -46,7 +46,7 @@ async function buryTask(): Promise<string> {
 }
 
 describe('dragoman push dead', () => {
-  it('lists what was given up, and redelivers it, while the server runs', async () => {
+  it('lists and redelivers dead letters while the server runs', async () => {
     const task = await buryTask()
     const [first, second] = await dead('--task', task)
     const text = await cli(['push', 'dead', ...store, '--agent', 'Echo'])
@@ -71,7 +71,7 @@ describe('dragoman push dead', () => {
     expect([again.code, again.stdout]).toEqual([1, `${first?.id} not delivered: dead letter not found\n`])
   })
 
-  it('redelivers all of them when the server is gone, and each one once', async () => {
+  it('redelivers all dead letters once without a server', async () => {
     hook.answer = answerWith(410)
     const task = await buryTask()
     await server.kill()
@@ -116,7 +116,7 @@ describe('dragoman push dead', () => {
     expect(stderr).toContain(named)
   })
 
-  it('makes no store where there is none', async () => {
+  it('does not create a missing store', async () => {
     const path = join(folder.path, 'typo.sqlite')
     const { code, stderr } = await cli(['push', 'dead', '--store', `sqlite:${path}`])
     expect([code, stderr]).toEqual([2, `dragoman: --store: file not found: ${path}\n`])

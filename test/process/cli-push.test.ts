@@ -38,7 +38,7 @@ describe('dragoman push', () => {
     expect(await cli(['push', 'list', ref, task])).toMatchObject({ code: 0, stdout: 'No webhooks\n' })
   })
 
-  it('says how an address may be called that the agent refuses', async () => {
+  it('names the option that allows a rejected webhook', async () => {
     const { code, stderr } = await cli(['push', 'set', ref, task, 'http://10.0.0.1/'])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^dragoman: url: 10\.0\.0\.1 [^\n]+\n[^\n]+ --allow-webhook HOST allows other hosts\n$/)
@@ -80,7 +80,7 @@ describe('dragoman push listen', () => {
     return { run, url, post, [Symbol.asyncDispose]: () => run[Symbol.asyncDispose]() }
   }
 
-  it('says in words that its port is taken', async () => {
+  it('reports a port in use', async () => {
     await using hook = await listening()
     const { port } = new URL(hook.url)
     const { code, stderr } = await cli(['push', 'listen', '--port', port])
@@ -120,7 +120,7 @@ describe('dragoman push listen', () => {
     ])
   })
 
-  it('refuses what has not the token, and what is no delivery', async () => {
+  it('rejects deliveries without the token, and other requests', async () => {
     await using hook = await listening('--token', 'right', '--count', '1')
     const body = { kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' } }
     const right = { 'x-a2a-notification-token': 'right' }

@@ -72,7 +72,7 @@ describe('dragoman registry', () => {
     expect(await cli([...withdraw, '-H', 'X-API-Key: secret'])).toMatchObject({ code: 1 })
   })
 
-  it('looks names up with credentials for the registry, and says who is not known there', async () => {
+  it('resolves names with credentials for the registry, and reports unknown names', async () => {
     await using registry = await startRegistry('--owner-key', 'ann=secret')
     await using agent = await startServer([
       '--echo',
@@ -102,7 +102,7 @@ describe('dragoman registry', () => {
     expect(answered).toMatchObject({ code: 0, stdout: 'ask\nsecond\n' })
   })
 
-  it('says to agents on this machine with which option it would take them, in one line', async () => {
+  it('names the option that accepts agents on this machine, in one line', async () => {
     await using registry = await startProcess(['registry', 'serve', '--no-probes', '--port', '0'])
     expect(registry.stdout).toContain('--allow-private accepts them')
     await using agent = await startServer(['--echo', '--register', registry.url])
@@ -137,7 +137,7 @@ describe('dragoman registry', () => {
     expect(stderr).toContain(named)
   })
 
-  it('says when there is no registry', async () => {
+  it('reports that no registry answers', async () => {
     expect(await cli(['registry', 'list', '--registry', 'http://127.0.0.1:9'])).toMatchObject({ code: 3 })
   })
 })

@@ -24,7 +24,7 @@ describe('dragoman send', () => {
     expect(await cli(['send', ref, 'hello', 'world'])).toMatchObject({ code: 0, stdout: 'hello world\n', stderr: '' })
   })
 
-  it('takes the agent from -a, too', async () => {
+  it('accepts the agent with -a', async () => {
     expect(await cli(['send', '-a', ref, 'hello', 'world'])).toMatchObject({ code: 0, stdout: 'hello world\n' })
   })
 
@@ -46,13 +46,13 @@ describe('dragoman send', () => {
     ['fail', 'Failed as asked\n', /^Task \S+ failed\n$/],
     ['reject', 'Rejected as asked\n', /^Task \S+ was rejected\n$/],
     ['crash', 'The agent failed\n', /^Task \S+ failed\n$/],
-  ])('takes %s for an answer: exit 0', async (text, stdout, stderr) => {
+  ])('treats %s as an answer: exit 0', async (text, stdout, stderr) => {
     const exit = await cli(['send', ref, text])
     expect(exit).toMatchObject({ code: 0, stdout })
     expect(exit.stderr).toMatch(stderr)
   })
 
-  it('lists files with their sizes and says how to save them', async () => {
+  it('lists files with their sizes and the command that saves them', async () => {
     const { code, stdout, stderr } = await cli(['send', ref, 'file'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: '[fox.txt (text/plain, 20 B)]\n' })
     expect(stderr).toMatch(new RegExp(`^Save the files: dragoman task download ${ref} ${id.source}\n$`))

@@ -58,7 +58,7 @@ describe('dragoman serve --exec', () => {
     expect({ text, state }).toEqual({ text: 'HELLO', state: 'TASK_STATE_COMPLETED' })
   })
 
-  it('streams what it prints as it prints it', async () => {
+  it('streams the output of the program as it is written', async () => {
     const script = 'process.stdout.write("one "); setTimeout(() => process.stdout.write("two"), 300)'
     await using slow = await program(node(script))
     const chunks: string[] = []
@@ -76,12 +76,12 @@ describe('dragoman serve --exec', () => {
     expect((await dragon.client.ask('go')).text).toBe('grüße 🐉')
   })
 
-  it('waits for those who read slowly, and loses nothing of a long answer', async () => {
+  it('waits for slow readers, and loses nothing of a long answer', async () => {
     await using long = await program(node('process.stdin.resume(); process.stdout.write("x".repeat(3e6))'))
     expect((await long.client.ask('go')).text.length).toBe(3_000_000)
   })
 
-  it('tells the program whose task it is', async () => {
+  it('passes the ids of task and context to the program', async () => {
     await using told = await program(
       node('console.log(process.env.DRAGOMAN_TASK_ID + " " + process.env.DRAGOMAN_CONTEXT_ID)'),
     )
@@ -94,7 +94,7 @@ describe('dragoman serve --exec', () => {
     expect((await echo.client.ask('go')).text).toBe('two words|$HOME|a;b|*|')
   })
 
-  it('lets sh read the command with --shell, under a name of its own', async () => {
+  it('runs the command with sh with --shell, under another name', async () => {
     await using piped = await program('cat | tr a-z A-Z; printf %s "!"', '--shell', '--name', 'Shout')
     expect(piped.client.card.name).toBe('Shout')
     expect((await piped.client.ask('hey')).text).toBe('HEY!')
@@ -105,7 +105,7 @@ describe('dragoman serve --exec', () => {
     expect(await quiet.client.ask('x'.repeat(500_000))).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: '' })
   })
 
-  it('fails with other exit codes, says so in neutral words, and logs the last line of stderr', async () => {
+  it('fails the task for other exit codes with a neutral message, and logs the last line of stderr', async () => {
     const script =
       'process.stdout.write("half"); console.error("first line\\nsecret path /etc/x"); process.exitCode = 3'
     await using broken = await program(node(script), '--verbose')
@@ -125,7 +125,7 @@ describe('dragoman serve --exec', () => {
     expect(task?.status.message?.parts).toEqual([{ text: 'The program wrote more than 1000000 bytes' }])
   })
 
-  it('fails when the program takes too long, and ends it', async () => {
+  it('fails the task and ends the program after the time limit', async () => {
     await using folder = await temporaryFolder()
     const pidFile = join(folder.path, 'pid')
     await using slow = await program(`echo $$ > ${pidFile}; sleep 60`, '--shell', '--exec-timeout', '1')
@@ -150,7 +150,7 @@ describe('dragoman serve --exec', () => {
     expect(readFileSync(file, 'utf8')).toBe('bye\n')
   })
 
-  it('kills a cancelled program that does not want to end, and what it started', async () => {
+  it('kills a cancelled program that ignores SIGTERM, and its child processes', async () => {
     await using folder = await temporaryFolder()
     const pids = join(folder.path, 'pids')
     const script = `trap '' TERM; (trap '' TERM; while true; do sleep 1; done) & echo $$ $! > ${pids}; while true; do sleep 1; done`
@@ -231,7 +231,7 @@ describe('dragoman serve --exec', () => {
     expect(linesIn()).toHaveLength(6)
   })
 
-  it('ends what a program left running', async () => {
+  it('ends child processes that a program left running', async () => {
     await using folder = await temporaryFolder()
     const pids = join(folder.path, 'pids')
     await using parent = await program(`sleep 60 & echo $$ $! > ${pids}; echo done`, '--shell')

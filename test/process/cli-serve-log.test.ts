@@ -25,7 +25,7 @@ function linesOf(stdout: string): readonly Line[] {
 const startQuiet = (...args: readonly string[]) => startProcess(['serve', '--echo', '--port', '0', ...args])
 
 describe('dragoman serve, into a pipe', () => {
-  it('writes one JSON object a line, from the first to the last', async () => {
+  it('writes every line as a JSON object', async () => {
     await using server = await startQuiet()
     const [ready] = linesOf(server.stdout)
     expect(ready).toMatchObject({ level: 'info', agent: 'Echo', msg: `Echo is ready at ${ready?.url}` })
@@ -46,7 +46,7 @@ describe('dragoman serve, into a pipe', () => {
     ])
   })
 
-  it('tells of every call on request', async () => {
+  it('logs every call with --verbose', async () => {
     await using server = await startQuiet('--verbose')
     await sendTask(linesOf(server.stdout)[0]?.url ?? '', 'hello')
     const call = await eventually(5000, 'the call', () => linesOf(server.stdout).find(({ level }) => level === 'debug'))
@@ -55,7 +55,7 @@ describe('dragoman serve, into a pipe', () => {
 })
 
 describe('dragoman serve --log text', () => {
-  it('speaks to people: what goes wrong on stderr, with its task', async () => {
+  it('logs errors as text on stderr, with their task', async () => {
     await using server = await startServer()
     const { id } = await sendTask(server.url, 'crash')
     await eventually(5000, 'the fault', () => server.stderr.includes('Crashed as asked'))
@@ -65,7 +65,7 @@ describe('dragoman serve --log text', () => {
 })
 
 describe('dragoman serve --metrics', () => {
-  it('shows them on a port of its own', async () => {
+  it('serves them on a separate port', async () => {
     await using server = await startServer(['--echo', '--api-key', 'secret', '--metrics', '0'])
     const [, url = ''] = /metrics +GET +(\S+)/.exec(server.stdout) ?? []
     expect(await (await fetch(url)).text()).toContain('dragoman_tasks_running{agent="Echo"} 0')

@@ -34,7 +34,7 @@ describe('an official 0.3 client, a bridge, an agent that speaks v0.1 only', () 
     await behind.close({ deadlineMs: 0 })
   })
 
-  it('says what it is, and what is behind it', async () => {
+  it('prints its own address and the upstream agent', async () => {
     expect(bridge.stdout).toMatch(/^Echo is ready at /)
     expect(bridge.stdout).toContain(`upstream   v0.1 over JSONRPC at ${behind.url.slice(0, -1)}\n`)
     await using agent = await connect(bridge.url)
@@ -82,7 +82,7 @@ describe.each<[string, () => Promise<ForeignServer>, Partial<WireClient>]>([
 })
 
 describe('dragoman serve --proxy', () => {
-  it('cancels there what is cancelled here', async () => {
+  it('forwards cancellations to the upstream agent', async () => {
     let state = 'idle'
     const sleeper = agent('Sleeper', async function* ({ signal }) {
       yield working()
@@ -116,7 +116,7 @@ describe('dragoman serve --proxy', () => {
     expect((await client.ask('second', { taskId: id })).text).toBe('ask\nsecond')
   })
 
-  it('has its own callers, and its own credentials for the agent behind it', async () => {
+  it('has its own callers, and its own credentials for the upstream agent', async () => {
     await using behind = await startServer(['--echo', '--api-key', 'inner'])
     const args = [
       '--proxy',
@@ -136,7 +136,7 @@ describe('dragoman serve --proxy', () => {
     expect((await client.ask('hello')).text).toBe('hello')
   })
 
-  it('shows the extended card of the agent behind it, with addresses and security of its own', async () => {
+  it('serves the extended card of the upstream agent, with its own addresses and security', async () => {
     const card = {
       name: 'Clerk',
       capabilities: { extendedAgentCard: true },
@@ -165,7 +165,7 @@ describe('dragoman serve --proxy', () => {
     await expect(stranger.getExtendedAgentCard({})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('does not tell its callers that their credentials are wrong when its own are', async () => {
+  it('does not report its own rejected credentials as those of its callers', async () => {
     await using behind = await startServer(['--echo', '--api-key', 'inner'])
     await using bridge = await startServer(['--proxy', behind.url])
     await using client = await connect(bridge.url)
@@ -177,7 +177,7 @@ describe('dragoman serve --proxy', () => {
     expect(bridge.stderr).toMatch(/^warning: The upstream agent answers UNAUTHENTICATED: [^\n]+\n$/)
   })
 
-  it('speaks to the agent as it is told to', async () => {
+  it('uses the given binding and version upstream', async () => {
     await using behind = await startServer()
     await using bridge = await startServer([
       '--proxy',
@@ -192,14 +192,14 @@ describe('dragoman serve --proxy', () => {
     expect((await client.ask('hello')).text).toBe('hello')
   })
 
-  it('offers the dialects it is told to', async () => {
+  it('serves the given dialects', async () => {
     await using behind = await startServer()
     await using bridge = await startServer(['--proxy', behind.url, '--dialects', 'all'])
     await using client = await connect(bridge.url, { dialect: 'invoke', binding: 'HTTP+JSON' })
     expect((await client.ask('hello')).text).toBe('hello')
   })
 
-  it('survives the agent behind it, and says that it is away', async () => {
+  it('survives the end of the upstream agent, and reports that it is unavailable', async () => {
     const behind = await startServer()
     await using bridge = await startServer(['--proxy', behind.url])
     await behind[Symbol.asyncDispose]()
@@ -207,7 +207,7 @@ describe('dragoman serve --proxy', () => {
     await expect(client.ask('hello')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it('does not start without an agent behind it: one sentence, exit 3', async () => {
+  it('does not start without the upstream agent: exit 3', async () => {
     const { code, stdout, stderr } = await runCommand([
       'serve',
       '--proxy',
@@ -221,7 +221,7 @@ describe('dragoman serve --proxy', () => {
     )
   })
 
-  it('does not start with a web site behind it: exit 1', async () => {
+  it('does not start if the upstream is a web site: exit 1', async () => {
     await using site = await scriptedServer((_, response) => response.end('<h1>Welcome</h1>'))
     const { code, stderr } = await runCommand(['serve', '--proxy', site.url, '--port', '0'])
     expect(code).toBe(1)

@@ -8,7 +8,7 @@ import { startServer, temporaryFolder } from './server-process.js'
 const isWindows = process.platform === 'win32'
 
 describe('dragoman keys generate', () => {
-  it('writes a key that only its owner can read, and nothing over another file', async () => {
+  it('writes a key that only its owner can read, and overwrites no file', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'key.json')
     const { code, stdout } = await cli(['keys', 'generate', '--out', path, '-o', 'json'])
@@ -33,7 +33,7 @@ describe('dragoman keys generate', () => {
 })
 
 describe('dragoman serve --signing-key', () => {
-  it('signs with the first, publishes all, and is believed by the others', async () => {
+  it('signs with the first key, publishes all keys, and other commands verify the signature', async () => {
     await using folder = await temporaryFolder()
     const [one, two] = ['one', 'two'].map((name) => join(folder.path, `${name}.json`)) as [string, string]
     await cli(['keys', 'generate', '--out', one, '--kid', 'one'])
@@ -64,7 +64,7 @@ describe('dragoman serve --signing-key', () => {
     expect(await validate('--keys', keys)).toEqual([1, 'invalid'])
   })
 
-  it('says what is wrong with a key, and when others can read it', async () => {
+  it('reports an invalid key, and a key that others can read', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'key')
     const start = (file: string) => cli(['serve', '--echo', '--port', '0', '--signing-key', file])

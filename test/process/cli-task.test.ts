@@ -23,7 +23,7 @@ async function start(text: string, ...options: string[]): Promise<{ id: string; 
 }
 
 describe('dragoman task get', () => {
-  it('prints a task for people', async () => {
+  it('prints a task as text', async () => {
     const { id, contextId } = await start('hello')
     const { code, stdout } = await cli(['task', 'get', ref, id, '--wait', '--history', '5'])
     expect(code).toBe(0)
@@ -87,7 +87,7 @@ describe('dragoman task list', () => {
     expect(stderr).toMatch(/historyLength"?[=:]0/)
   })
 
-  it('says so when there are none', async () => {
+  it('reports that there are no tasks', async () => {
     expect(await cli(['task', 'list', ref, '--context', 'nothing'])).toMatchObject({ code: 0, stdout: 'No tasks\n' })
   })
 
@@ -101,12 +101,12 @@ describe('dragoman task list', () => {
 })
 
 describe('dragoman task cancel', () => {
-  it('cancels what runs', async () => {
+  it('cancels a running task', async () => {
     const { id } = await start('sleep 60000')
     expect(await cli(['task', 'cancel', ref, id])).toMatchObject({ code: 0, stdout: `Task ${id} is canceled\n` })
   })
 
-  it('fails for what has ended', async () => {
+  it('fails for a task that has ended', async () => {
     const { id } = await start('hello')
     await cli(['task', 'get', ref, id, '--wait'])
     const { code, stderr } = await cli(['task', 'cancel', ref, id, '-o', 'json'])
@@ -123,7 +123,7 @@ describe('dragoman task subscribe', () => {
     expect(stdout).toBe(`${Array.from({ length: 20 }, (_, place) => `chunk ${place + 1} `).join('')}\n`)
   })
 
-  it('shows what a task came to that has ended', async () => {
+  it('prints a task that has ended', async () => {
     const { id } = await start('hello')
     await cli(['task', 'get', ref, id, '--wait'])
     const { code, stdout } = await cli(['task', 'subscribe', ref, id, '-o', 'json'])
@@ -184,7 +184,7 @@ describe('dragoman task download', () => {
     })
   })
 
-  it('shows links without what a terminal would obey, and tells programs what they are', async () => {
+  it('prints links without control characters, and as JSON', async () => {
     await using folder = await temporaryFolder()
     const url = 'http://127.0.0.1:1/a\u001b]52;c;eA==\u0007\u009b2J\u202e\rb\nforged'
     await writeFile(

@@ -59,7 +59,7 @@ interface Run {
 }
 
 describe('dragoman workflow', () => {
-  it('shows how to answer a form, and goes on only with an answer that fits', async () => {
+  it('prints how to answer a form, and continues only with a valid answer', async () => {
     const publish = ref.replace('travel', 'publish')
     const asked = await cli(['workflow', 'run', publish, 'a text'])
     const [, id = ''] = /workflow resume \S+ (\S+) --data '{"approve":true}'/.exec(asked.stderr) ?? []
@@ -71,7 +71,7 @@ describe('dragoman workflow', () => {
     expect(done).toMatchObject({ code: 0, stdout: 'published\n' })
   })
 
-  it('runs a workflow up to its question, shows where it stands, and goes on with the answer', async () => {
+  it('runs a workflow up to its question, prints its graph, and continues with the answer', async () => {
     const asked = await cli(['workflow', 'run', ref, 'Helsinki'])
     expect(asked.code).toBe(0)
     expect(asked.stdout).toBe('hotel: Which room?\n')
@@ -96,7 +96,7 @@ describe('dragoman workflow', () => {
     expect(again.stderr).toContain(`Its steps:  dragoman workflow graph ${ref} ${id}\n`)
   })
 
-  it('prints what the steps made where the workflow leaves it to them, and how to look at the run again', async () => {
+  it('prints the artifacts of the steps if the workflow has none, and the next commands', async () => {
     const run = await cli(['workflow', 'run', ref.replace(/travel/i, 'relay'), 'Helsinki'])
     expect([run.code, run.stdout]).toEqual([0, '{\n  "to": "Helsinki"\n}\n'])
     const [, id = ''] = /^Run (\S+) is completed$/m.exec(run.stderr) ?? []
@@ -105,7 +105,7 @@ describe('dragoman workflow', () => {
     expect((await cli(line.split(' '))).stdout).toContain('"to": "Helsinki"')
   })
 
-  it('says so when a task is no run, and when words are missing', async () => {
+  it('rejects a task that is not a run, and missing arguments', async () => {
     const sent = json((await cli(['send', ref.replace(/travel/i, 'flights'), 'hello', '-o', 'json'])).stdout) as Run
     const graph = await cli(['workflow', 'graph', ref.replace(/travel/i, 'flights'), sent.task.id])
     expect([graph.code, graph.stderr]).toEqual([2, expect.stringContaining('is not a workflow run')])

@@ -230,7 +230,7 @@ describe('dragoman serve', () => {
     assert.deepEqual(await getTask(server.url, task.id), task)
   })
 
-  it('says on the ready line where it is, and on stderr what no caller may see', async () => {
+  it('prints its address on the ready line, and errors that callers must not see on stderr', async () => {
     await using server = await startServer()
     await sendTask(server.url, 'hello')
     assert.match(server.stdout, /^Echo is ready at http:\/\/localhost:\d+\/\n/)

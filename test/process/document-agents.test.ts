@@ -37,7 +37,7 @@ async function send(url: string, parts: readonly Part[], contextId?: string): Pr
 }
 
 describe('the document agents', () => {
-  it('tell who they are', async () => {
+  it('serve their cards', async () => {
     const card = await (await fetch(`${outlineUrl}/.well-known/agent.json`)).json()
     expect(card).toMatchObject({
       name: 'OutlineAgent',
@@ -115,7 +115,7 @@ describe('the document agents', () => {
     ])
   })
 
-  it('fail with a message when there is nothing to work on (RL-L0-2)', async () => {
+  it('fail with a message without input (RL-L0-2)', async () => {
     for (const url of [outlineUrl, docUrl, summaryUrl]) {
       const { status } = await send(url, [{ type: 'text', text: ' ' }])
       expect(status.state).toBe('failed')
@@ -158,7 +158,7 @@ describe('the document agents', () => {
     expect([again.status, again.body]).toMatchObject([409, { error: { code: -32002 } }])
   })
 
-  it('stop cleanly when they are told to', async () => {
+  it('stop cleanly at SIGTERM', async () => {
     await using agent = await startAgent('summary')
     agent.signal('SIGTERM')
     expect([await agent.ended, agent.stderr()]).toEqual([0, ''])

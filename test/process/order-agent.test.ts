@@ -86,7 +86,7 @@ describe('the order agent', () => {
     expect((await invoke(request, { 'X-A2A-Version': '9.9' })).status).toBe(400)
   })
 
-  it('tells what it found as data to those who can read it', async () => {
+  it('returns its result as data to clients that accept it', async () => {
     const message = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'ORDER_001' }] }
     const { body } = await post(`${agent.url}/message:send`, { message })
     expect(body).toMatchObject({

@@ -99,7 +99,7 @@ async function assertDoneOnce(task: Task, urls: readonly string[]): Promise<void
 }
 
 describe('the document workflow', () => {
-  it('finishes each run once, whoever is killed and when', { timeout: 300_000 }, async () => {
+  it('finishes each run once, whichever process is killed', { timeout: 300_000 }, async () => {
     const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
     const random = seeded(seed)
     const ports = await Promise.all(programs.map(() => freePort()))

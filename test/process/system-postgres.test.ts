@@ -22,7 +22,7 @@ afterAll(async () => {
 })
 
 describe('the system on Postgres', { timeout: 180_000 }, () => {
-  it('knows everything again after it was killed, and finishes the run that was under way', async () => {
+  it('restores its state after a kill, and finishes the running workflow', async () => {
     const args = ['--ports', 'auto', '--store', await freshDatabase(postgres)]
     const first = await startSystem(folder.path, args, { DRAGOMAN_PACE_MS: '40' })
     const documents = `${first.urlOf('DocumentWorkflow')}/api/documents`

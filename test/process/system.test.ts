@@ -146,7 +146,7 @@ describe('the system', () => {
     expect(await chat('写一篇关于茉莉花茶的文章')).toMatch(/^# 茉莉花茶/)
   })
 
-  it('has everybody in its registry, by every door', async () => {
+  it('lists all agents in its registry, through every API', async () => {
     const registry = system.urlOf('Registry')
     const found = async (words: string) => {
       const { agents } = await get<{ agents: { name: string }[] }>(
@@ -164,7 +164,7 @@ describe('the system', () => {
     expect(data.pageItems.map(({ name }) => name).sort()).toEqual([...names].sort())
   })
 
-  it('publishes the chat agent at the address of its own dialect (RL-L2-5)', async () => {
+  it('publishes the chat agent at the URL of its dialect (RL-L2-5)', async () => {
     const { data } = await get<{ data: Record<string, unknown> }>(
       `${system.urlOf('Registry')}/nacos/v3/admin/ai/a2a?agentName=ChatAgent`,
     )
@@ -237,7 +237,7 @@ describe('npm start', () => {
     expect(await get(`${url}/${taskId}`)).toMatchObject({ state: 'canceled', error: { status: 'CANCELED' } })
   })
 
-  it('names a port that is taken, and leaves nothing behind', async () => {
+  it('names a port in use, and leaves no process running', async () => {
     await using own = await temporaryFolder()
     const taken = createServer()
     // Somebody else on this machine may have it: it is taken either way.
@@ -251,7 +251,7 @@ describe('npm start', () => {
     }
   })
 
-  it('keeps what was made, and ends with one signal', async () => {
+  it('keeps results, and ends with one signal', async () => {
     await using own = await temporaryFolder()
     const args = ['--ports', 'auto']
     let taskId = ''

@@ -82,7 +82,7 @@ describe('the image agent', () => {
     expect(red.artifacts[0]?.parts[0]?.file?.bytes).not.toBe(task.artifacts[0]?.parts[0]?.file?.bytes)
   })
 
-  it('asks what to draw when it does not know the word', async () => {
+  it('asks what to draw for an unknown word', async () => {
     const task = await send(image, 'Generate an image of a unicorn')
     expect(task.status.state).toBe('input-required')
     const drawn = await send(image, 'a tree, then', { taskId: task.id, contextId: task.contextId })
