@@ -1,4 +1,4 @@
-/** Everything one agent answers below its mount: cards, the doors of its dialects, tenants. */
+/** Answers the requests below the path of one agent: its cards, its bindings and dialects, its tenants. */
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import type { Dialect } from '../dialects/dialect.js'
@@ -18,109 +18,113 @@ import type { OfferedDialects } from './offered-dialects.js'
 import type { CurrentCards } from './well-known.js'
 import { createCardServer } from './well-known.js'
 
-export interface EndpointParts {
-  /** As v1.0 has it. */
+export interface EndpointDeps {
+  /** The card in its v1.0 form. */
   readonly card: AgentCard
-  /** Where the agent is, without a final slash. */
+  /** The agent's address, without a trailing slash. */
   readonly url: string
   readonly offered: OfferedDialects
-  /** What every door of this agent shares; each puts its own dialects in. */
+  /** Shared by all bindings of this agent; each binding sets its own dialects. */
   readonly endpoint: BindingHandler
   readonly cards: CurrentCards
   readonly startedMs: number
-  /** Who a request is from. Absent: everybody is `anonymous`. */
+  /** Authenticates a request. Absent: every caller is `anonymous`. */
   readonly admit: Admit | undefined
-  /** Those that exist, whoever may use them. */
+  /** All tenants, whether or not the caller may use them. */
   readonly tenants: ReadonlySet<string>
   readonly isFromHere: OriginCheck
-  /** Cards are for callers that `admit` lets in, too. */
+  /** Whether cards require authentication too. */
   readonly protectsCard: boolean
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
 export type AgentEndpoint = (request: Request, path: string, connection?: Connection) => Promise<Response>
 
-/** What is known of a call before its caller is. */
+/** Facts of a call that are known before its caller is authenticated. */
 type From = Omit<IncomingCall, 'caller' | 'body'>
 
-interface Visit {
+interface PendingCall {
   readonly request: Request
   readonly path: string
-  readonly door: Door
+  readonly target: CallTarget
   readonly from: From
 }
 
-export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
+export function createAgentEndpoint(parts: EndpointDeps): AgentEndpoint {
   const { card, url, offered, endpoint, cards, startedMs, admit, tenants, isFromHere, protectsCard } = parts
   const showFrontPage = async () => frontPage(card, url)
-  const doors = createDoors(endpoint)
+  const findTarget = createFindTarget(endpoint)
   const findCard = createCardServer(cards, {
     startedMs,
     isProtected: protectsCard,
     vary: protectsCard ? endpoint.vary : parameterHeaders.version,
-    refuse: (request, error) => doors(request, '/.well-known/').refuse(error),
+    refuse: (request, error) => findTarget(request, '/.well-known/').refuse(error),
   })
-  // Longer paths first: a pin below another one is its own.
+  // Longer paths first, so that a pinned path below another one wins.
   const byLength = [...offered.pinned].sort(([a], [b]) => b.length - a.length)
   const pinned = byLength.map(([path, dialect]) => ({
     path,
-    doors: createDoors({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
+    find: createFindTarget({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
   }))
 
-  const refuse = async ({ request, door, from }: Visit, { refused, challenge, caller }: Refused): Promise<Response> => {
+  const refuse = async (
+    { request, target, from }: PendingCall,
+    { refused, challenge, caller }: Refused,
+  ): Promise<Response> => {
     endpoint.onError(refused)
-    // Whoever is nobody cannot have its calls appear in somebody's trace.
+    // Ignore trace headers from unauthenticated callers.
     const trace = caller && readTraceContext((name) => request.headers.get(name))
-    refusedCall(endpoint.observe, { ...from, caller, binding: door.binding, trace }, refused)
-    const response = await door.refuse(refused)
+    refusedCall(endpoint.observe, { ...from, caller, binding: target.binding, trace }, refused)
+    const response = await target.refuse(refused)
     if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
     return response
   }
-  const enter = (visit: Visit, admission: Admission): Promise<Response> => {
-    const { request, path, door, from } = visit
-    if (isRefused(admission)) return refuse(visit, admission)
+  const enter = (pending: PendingCall, admission: Admission): Promise<Response> => {
+    const { request, path, target, from } = pending
+    if (isRefused(admission)) return refuse(pending, admission)
     const isHidden = from.tenant !== undefined && !endpoint.hasTenant(from.tenant, admission)
-    // A tenant that is not this caller's does not exist: its name is a path that leads nowhere.
-    if (isHidden) return findDoor(request, path, pinned, doors).answer({ caller: admission, address: from.address })
-    return door.answer({ ...from, caller: admission })
+    // For callers that may not use a tenant, its name is a path that does not exist.
+    if (isHidden)
+      return targetOf(request, path, pinned, findTarget).answer({ caller: admission, address: from.address })
+    return target.answer({ ...from, caller: admission })
   }
 
   return (request, path, connection) => {
     const answerCard = findCard(request, path)
     if (answerCard && !protectsCard) return answerCard()
     const { tenant, rest } = placeOf(path, tenants)
-    const found = findDoor(request, rest, pinned, doors)
-    const isVisited = found.isBlind && cards.first.unversioned && isVisit(request, rest)
+    const found = targetOf(request, rest, pinned, findTarget)
+    const isVisited = found.isNotFound && cards.first.unversioned && isVisit(request, rest)
     const answer = answerCard ?? (isVisited ? showFrontPage : undefined)
-    const door = answer ? { ...found, answer } : found
+    const target = answer ? { ...found, answer } : found
     const address = connection?.address
     const from: From = tenant === undefined ? { address } : { address, tenant }
-    const visit: Visit = { request, path, door, from }
+    const pending: PendingCall = { request, path, target, from }
     if (!isFromHere(request)) {
-      return refuse(visit, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') })
+      return refuse(pending, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') })
     }
-    const fail = (caught: unknown) => refuse(visit, { refused: A2AError.from(caught) })
+    const fail = (caught: unknown) => refuse(pending, { refused: A2AError.from(caught) })
     try {
       const admission = admit ? admit({ ...connection, headers: request.headers, url: request.url }) : anonymous
-      if (!(admission instanceof Promise)) return enter(visit, admission)
-      return admission.then((settled) => enter(visit, settled)).catch(fail)
+      if (!(admission instanceof Promise)) return enter(pending, admission)
+      return admission.then((settled) => enter(pending, settled)).catch(fail)
     } catch (caught) {
       return fail(caught)
     }
   }
 }
 
-/** A path pinned to a dialect wins over recognition. */
-function findDoor(
+/** A path pinned to a dialect wins over recognition by content. */
+function targetOf(
   request: Request,
   path: string,
-  pinned: readonly { readonly path: string; readonly doors: Doors }[],
-  doors: Doors,
-): Door {
+  pinned: readonly { readonly path: string; readonly find: FindTarget }[],
+  findTarget: FindTarget,
+): CallTarget {
   for (const each of pinned) {
-    if (path === each.path || path.startsWith(`${each.path}/`)) return each.doors(request, path.slice(each.path.length))
+    if (path === each.path || path.startsWith(`${each.path}/`)) return each.find(request, path.slice(each.path.length))
   }
-  return doors(request, path)
+  return findTarget(request, path)
 }
 
 /** A tenant prefix exists only where one is configured. */
@@ -139,42 +143,42 @@ function decodeOr(segment: string): string {
   }
 }
 
-/** What a request is, before anybody knows who sent it. */
-export interface Door {
-  /** Nothing is behind it. */
-  readonly isBlind?: true
-  /** Absent where the body would tell, or nothing is behind the door. */
+/** The binding and the dialects that a request addresses, found before its caller is authenticated. */
+interface CallTarget {
+  /** No binding serves the path. */
+  readonly isNotFound?: true
+  /** Absent if only the body tells, or if no binding serves the path. */
   readonly binding?: Binding
-  answer(arrival: IncomingCall): Promise<Response>
-  /** Says no in the words of the dialect that is spoken at this door. */
+  answer(call: IncomingCall): Promise<Response>
+  /** Encodes the error in the caller's dialect. */
   refuse(error: A2AError): Promise<Response>
 }
 
-/** Finds the door by verb and path; there is always one, if only to say that nothing is behind it. */
-export type Doors = (request: Request, path: string) => Door
+/** Finds the target by method and path; for unknown paths one that answers "not found". */
+type FindTarget = (request: Request, path: string) => CallTarget
 
-/** A dialect that is pinned has all its paths where it is pinned to: its JSON-RPC is at the root there. */
-export interface DoorOptions {
+/** A pinned dialect has its JSON-RPC endpoint at the root of its pinned path. */
+interface TargetOptions {
   readonly isPinned?: boolean
 }
 
-export function createDoors(endpoint: BindingHandler, { isPinned = false }: DoorOptions = {}): Doors {
+function createFindTarget(endpoint: BindingHandler, { isPinned = false }: TargetOptions = {}): FindTarget {
   const rpcByPath = createRpcServers(endpoint, isPinned)
   const restDialects = endpoint.dialects.filter(({ rest }) => rest)
   const rest = restDialects.length > 0 ? createRestServer({ ...endpoint, dialects: restDialects }) : undefined
   return (request, path) => {
     const rpc = request.method === 'POST' ? rpcByPath.get(path) : undefined
     const route = rest?.find(request, path)
-    if (rpc && route) return eitherDoor(endpoint, request, rpc, route)
+    if (rpc && route) return mixedTarget(endpoint, request, rpc, route)
     if (rpc) {
       return {
         binding: 'JSONRPC',
-        answer: (arrival) => rpc.answer(request, arrival),
+        answer: (call) => rpc.answer(request, call),
         refuse: (error) => rpc.refuse(request, error),
       }
     }
     if (route) return { binding: 'HTTP+JSON', answer: route.answer, refuse: async (error) => route.refuse(error) }
-    return noDoor(endpoint, request, path, rest, rpcByPath)
+    return notFoundTarget(endpoint, request, path, rest, rpcByPath)
   }
 }
 
@@ -195,10 +199,10 @@ function createRpcServers(endpoint: BindingHandler, isPinned: boolean): Readonly
   return servers
 }
 
-/** A path that takes a bare body and a JSON-RPC one: the body tells which it is. */
-function eitherDoor(endpoint: BindingHandler, request: Request, rpc: JsonRpcServer, route: RestCall): Door {
+/** A path that JSON-RPC and HTTP+JSON share: the body tells which one a request is. */
+function mixedTarget(endpoint: BindingHandler, request: Request, rpc: JsonRpcServer, route: RestCall): CallTarget {
   return {
-    async answer(arrival) {
+    async answer(call) {
       let body: unknown
       try {
         assertJson(request)
@@ -206,10 +210,10 @@ function eitherDoor(endpoint: BindingHandler, request: Request, rpc: JsonRpcServ
       } catch (caught) {
         const error = A2AError.from(caught)
         endpoint.onError(error)
-        refusedCall(endpoint.observe, arrival, error)
+        refusedCall(endpoint.observe, call, error)
         return route.refuse(error)
       }
-      return await (isRpc(body) ? rpc.answer(request, { ...arrival, body }) : route.answer({ ...arrival, body }))
+      return await (isRpc(body) ? rpc.answer(request, { ...call, body }) : route.answer({ ...call, body }))
     },
     async refuse(error) {
       const peek = await readBody(request.clone(), maxPeekBytes)
@@ -224,36 +228,36 @@ function isRpc(body: unknown): boolean {
   return isObject(body) && 'jsonrpc' in body
 }
 
-function noDoor(
+function notFoundTarget(
   { observe }: BindingHandler,
   request: Request,
   path: string,
   rest: RestServer | undefined,
   rpcByPath: ReadonlyMap<string, JsonRpcServer>,
-): Door {
-  const nothing = (arrival: IncomingCall): A2AError => {
+): CallTarget {
+  const nothing = (call: IncomingCall): A2AError => {
     const error = new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200) || '/'}`)
-    refusedCall(observe, arrival, error)
+    refusedCall(observe, call, error)
     return error
   }
   const refuse = async (error: A2AError): Promise<Response> => {
     if (rest) return rest.refuse(request, path, error)
-    // JSON-RPC's errors are successes to HTTP; here nobody speaks it, and there is nothing to succeed in.
+    // JSON-RPC sends errors with status 200; on a path without a binding the status must be 404.
     const [rpc] = rpcByPath.values()
     const said = await rpc?.refuse(request, error)
     if (said && said.status !== 200) return said
     return new Response((await said?.text()) ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
   }
-  return { isBlind: true, answer: (arrival) => refuse(nothing(arrival)), refuse }
+  return { isNotFound: true, answer: (call) => refuse(nothing(call)), refuse }
 }
 
-/** Whether a person is looking, and not a program. */
-export function isVisit({ method, headers }: Request, path: string): boolean {
+/** Whether a browser asks for the front page. */
+function isVisit({ method, headers }: Request, path: string): boolean {
   const isRoot = path === '' || path === '/'
   return isRoot && (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
 }
 
-export function frontPage({ name, description, supportedInterfaces }: AgentCard, url: string): Response {
+function frontPage({ name, description, supportedInterfaces }: AgentCard, url: string): Response {
   const [title, words, card] = [name, description, `${url}/.well-known/agent-card.json`].map(escaped)
   const interfaces = supportedInterfaces.map(
     ({ protocolBinding, protocolVersion, url: at }) =>
@@ -275,7 +279,7 @@ ${interfaces.join('\n')}
   return new Response(page, {
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      // Nothing is loaded, nothing runs, nobody shows it as theirs.
+      // The page loads nothing, runs nothing and cannot be framed.
       'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',

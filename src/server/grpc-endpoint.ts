@@ -9,7 +9,7 @@ import type { BindingHandler } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
 import { callerKey, certificateFrom, UnreadAnswers } from './peer-connection.js'
 
-export interface GrpcDoor {
+export interface GrpcEndpoint {
   /** Takes over a connection whose first bytes, still unread, are HTTP/2's. */
   accept(socket: Socket): void
   close(): Promise<void>
@@ -19,7 +19,7 @@ export interface GrpcDoor {
 const closeGraceMs = 500
 
 /** `assembly` is absent as long as the agents are being made. */
-export function createGrpcEndpoint(assembly: () => Assembly | undefined, requestMs: number | undefined): GrpcDoor {
+export function createGrpcEndpoint(assembly: () => Assembly | undefined, requestMs: number | undefined): GrpcEndpoint {
   let server: Promise<GrpcServer> | undefined
   return {
     accept(socket) {

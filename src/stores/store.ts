@@ -33,7 +33,7 @@ export function taskId({ agent, id }: TaskKey): string {
   return `${agent}\n${id}`
 }
 
-/** Whose tasks a call sees: those of one owner in one tenant of one agent. */
+/** Agent, tenant and owner. A call sees the tasks of one scope. */
 export interface Scope {
   readonly agent: string
   readonly tenant: string
@@ -200,7 +200,7 @@ export interface ClaimedTask {
   readonly fencingToken: number
 }
 
-/** What `expire` removes. */
+/** Which ended tasks `expire` removes. */
 export interface Expiry {
   /** Removes tasks that ended longer ago than this, with events, keys, push configs, cursors and dead letters. */
   readonly endedTasksMs?: number

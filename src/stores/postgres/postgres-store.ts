@@ -38,6 +38,7 @@ import { Reads } from './reads.js'
 import { PostgresRecords } from './records.js'
 import { expire } from './retention.js'
 
+/** Options of `openPostgresStore`. */
 export interface PostgresStoreOptions extends DatabaseOptions, ChangeListenerOptions {
   /** Fails unless the schema exists in this version; creates and updates nothing. Default false. */
   readonly mustExist?: boolean

@@ -60,6 +60,7 @@ function disown(session: Session, owner: string): void {
   disownCursors(session, owner)
 }
 
+/** The clock that the leases of a SQLite store are measured by. */
 export interface LeaseClock {
   /** Identifies the clock. Stored times of another epoch are void. */
   readonly epoch: string
