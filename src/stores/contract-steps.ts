@@ -1,4 +1,4 @@
-/** What the suites of stores append: a task begins, is told of, and ends. */
+/** Steps for the suites of stores: they create, continue and end a task. */
 import type { EventBody, TaskEvent } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Task, TaskState } from '../model/task.js'

@@ -1,4 +1,4 @@
-/** The part of the suite that is about webhooks: push configs, their cursors, and dead letters. */
+/** Cases of `DeliveryStore`: push configs, delivery cursors and dead letters. */
 import assert from 'node:assert/strict'
 import { append, chunk, creation, ending, key } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
@@ -16,7 +16,7 @@ function stored(id: string) {
   return rest
 }
 
-/** Task `t1` with three events, and webhooks that have been told of them. */
+/** Creates task `t1` with three events, and webhooks that have received them. */
 async function withCursors(store: CompleteStore, ...ids: readonly string[]): Promise<void> {
   await store.append(creation('t1'))
   for (const id of ids) assert.equal(await store.deliveries.putConfig(key('t1'), push(id)), 'ok')
@@ -61,7 +61,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.deepEqual(await store.deliveries.getConfig(key('t1'), 'c'), stored('c'))
     })
 
-    check('can come together with a message', async (store) => {
+    check('can be set together with a message', async (store) => {
       await store.append({
         ...creation('t1'),
         pushConfig: push('a', { setBy: 'ann', traceparent: '00-1-2-01', tracestate: 'a=b' }),
@@ -70,7 +70,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.deepEqual(await store.deliveries.listConfigs(key('t1')), [kept])
     })
 
-    check('are no more than the task may have, however many come at once', async (store) => {
+    check('never exceed the limit of the task, even if many are set at once', async (store) => {
       await store.append(creation('t1'))
       const ids = Array.from({ length: 9 }, (_, n) => `c${n}`)
       const outcomes = await Promise.all(
@@ -88,7 +88,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
     })
   })
 
-  describe('cursors', () => {
+  describe('delivery cursors', () => {
     check('are due from the first event behind them, and not before', async (store) => {
       await withCursors(store, 'h')
       assert.deepEqual(await store.deliveries.claim(claim), { cursors: [] })
@@ -148,7 +148,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.equal((await claimOne(store)).seq, 4)
     })
 
-    check('rest when all is told, and are due again with the next event', async (store) => {
+    check('are not due after the last event, and due again with the next one', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
@@ -158,7 +158,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.equal((await claimOne(store)).seq, 4)
     })
 
-    check('lose nothing that is appended while they are held', async (store) => {
+    check('miss no event that is appended while they are held', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
@@ -167,7 +167,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.equal((await claimOne(store)).seq, 4)
     })
 
-    check('wait as long as they are told to after a failure, also when there are new events', async (store, clock) => {
+    check('wait for the given time after a failure, even if there are new events', async (store, clock) => {
       await withCursors(store, 'h', 'other')
       await grow(store, 3)
       const { cursors } = await store.deliveries.claim(claim)
@@ -190,7 +190,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       )
     })
 
-    check('are handed out longest due first, few at a time, for the agents asked for', async (store, clock) => {
+    check('are claimed longest due first, up to the limit, for the given agents', async (store, clock) => {
       for (const id of ['t3', 't1', 't2']) {
         await store.append(creation(id))
         await store.deliveries.putConfig(key(id), push('h'))
@@ -212,7 +212,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       )
     })
 
-    check('go on at once, and anew, when their config is replaced', async (store) => {
+    check('are due at once, with no failed attempts, when their config is replaced', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const before = await claimOne(store)
@@ -226,7 +226,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.equal(await store.deliveries.settle(settlement(before, { seq: 4 })), false)
     })
 
-    check('are gone with their config', async (store) => {
+    check('are deleted with their config', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
@@ -240,7 +240,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.deepEqual(await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 }), [])
     })
 
-    check('of a dead process are free at once', async (store) => {
+    check('of a dead owner are due at once', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
@@ -253,7 +253,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.deepEqual(await store.leases.owners(), [])
     })
 
-    check('are told of to those who watch for them', async (store) => {
+    check('are reported to watchers', async (store) => {
       let calls = 0
       const unwatch = store.changes.watchDeliveries('a', () => {
         calls += 1
@@ -286,7 +286,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.equal(await store.deliveries.settle(settlement(cursor, { seq: 3, dead })), true)
     }
 
-    check('are kept with the place behind them, and listed page by page', async (store, clock) => {
+    check('are stored with the new position, and listed in pages', async (store, clock) => {
       await bury(store, 't1', 'ann')
       clock.ms += 5
       await bury(store, 't2', 'bob')
@@ -343,7 +343,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
     })
 
     check(
-      'go with their task, like configs and cursors (E-11)',
+      'are removed with their task, like configs and cursors (E-11)',
       async (store, clock) => {
         await bury(store, 't1', 'ann')
         await store.append(ending('t1', 3, clock.ms))

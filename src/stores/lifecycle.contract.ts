@@ -7,7 +7,7 @@ import type { Append, CompleteStore } from './store.js'
 
 export function expireContract(describe: TestRunner['describe'], check: Check): void {
   describe('expire', () => {
-    check('removes ended tasks with all that belongs to them', async (store, clock) => {
+    check('removes ended tasks and everything that belongs to them', async (store, clock) => {
       await store.append(creation('old', { state: 'TASK_STATE_WORKING', timeMs: clock.ms }))
       await store.append(ending('old', 3, clock.ms))
       clock.ms += 10_000
@@ -43,7 +43,7 @@ export function expireContract(describe: TestRunner['describe'], check: Check): 
       )
     })
 
-    check('reaches ended tasks behind any number of open ones', async (store, clock) => {
+    check('finds ended tasks among any number of open ones', async (store, clock) => {
       for (let n = 0; n < 30; n++) await store.append(creation(`open${n}`))
       await store.append(creation('t1'))
       await store.append(ending('t1', 3, clock.ms))
@@ -52,7 +52,7 @@ export function expireContract(describe: TestRunner['describe'], check: Check): 
       assert.equal(await store.load(key('t1')), undefined)
     })
 
-    check('removes keys a few at a time, and says how many', async (store, clock) => {
+    check('removes at most `limit` keys, and returns their number', async (store, clock) => {
       for (const id of ['t1', 't2', 't3'])
         await store.append({ ...creation(id), idempotency: { key: id, digest: 'd', ttlMs: 1 } })
       clock.ms += 1000
@@ -61,7 +61,7 @@ export function expireContract(describe: TestRunner['describe'], check: Check): 
       assert.deepEqual(await store.expire('a', { limit: 2 }), { tasks: 0, keys: 0 })
     })
 
-    check('can remove the events alone; the snapshot stays', async (store, clock) => {
+    check('can remove only the events, and keeps the snapshot', async (store, clock) => {
       await store.append(creation('t1'))
       await store.append(ending('t1', 3, clock.ms))
       clock.ms += 10_000
@@ -87,7 +87,7 @@ export function keysContract(describe: TestRunner['describe'], check: Check): vo
       assert.deepEqual(await store.findKey(scope, 'k1'), { taskId: 't1', digest: 'd1', seq: 1 })
     })
 
-    check('are looked at before the id of a new task: a send that is repeated is told so', async (store) => {
+    check('are checked before the id of a new task: a repeated send is key-taken', async (store) => {
       await store.append(keyed('t1'))
       assert.equal((await store.append(keyed('t1'))).result, 'key-taken')
     })
@@ -104,7 +104,7 @@ export function keysContract(describe: TestRunner['describe'], check: Check): vo
     })
 
     check(
-      'go with their task',
+      'are removed with their task',
       async (store, clock) => {
         await store.append(keyed('t1'))
         await store.append(ending('t1', 3, clock.ms))
@@ -128,7 +128,7 @@ export function keysContract(describe: TestRunner['describe'], check: Check): vo
     })
 
     check(
-      'are forgotten after their time, with the Message they kept',
+      'are removed after they expire, with their Message',
       async (store, clock) => {
         const step = keyed('t1')
         await store.append({ ...step, events: step.events.slice(0, 2), visibility: 'provisional' })
@@ -157,13 +157,13 @@ async function statsOf(store: CompleteStore, agent = 'a') {
 
 export function statsContract(describe: TestRunner['describe'], check: Check): void {
   describe('stats', () => {
-    check('of agents nobody has heard of are zero, in the order they were asked for', async (store) => {
+    check('of unknown agents are zero, in the order of the request', async (store) => {
       await store.append({ ...creation('t1'), isRunnable: true })
       assert.deepEqual(await store.stats(['none', 'a', 'other']), [nothing, { ...nothing, unheldTasks: 1 }, nothing])
       assert.deepEqual(await store.stats([]), [])
     })
 
-    check('count work that nobody holds, and say when the first lease ends', async (store, clock) => {
+    check('count tasks without a lease, and the time until the first lease ends', async (store, clock) => {
       const lease = (ttlMs: number) => ({ lease: { owner: 'p1', ttlMs }, isRunnable: true })
       await store.append({ ...creation('t1'), ...lease(5000) })
       await store.append({ ...creation('t2'), ...lease(9000) })
@@ -177,7 +177,7 @@ export function statsContract(describe: TestRunner['describe'], check: Check): v
     })
 
     check(
-      'count webhooks with something to tell, and how long they have waited',
+      'count cursors with events to deliver, and how long they have been due',
       async (store, clock) => {
         await store.append(creation('t1'))
         await store.deliveries.putConfig(key('t1'), webhook)

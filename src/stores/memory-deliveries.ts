@@ -1,4 +1,4 @@
-/** Push configs with their delivery progress, and dead letters. */
+/** Push configs, delivery cursors and dead letters of the memory store. */
 import { Heap, type HeapEntry } from './memory-room.js'
 import type { Row } from './memory-row.js'
 import {
@@ -16,7 +16,7 @@ import {
   type StoredPushConfig,
 } from './store.js'
 
-/** `rank`: the time from which it may be claimed. It is in no heap while its webhook has received every event. */
+/** `rank`: the time at which the cursor is due. A cursor without events to deliver is in no heap. */
 export interface Cursor extends HeapEntry {
   readonly row: Row
   push: StoredPushConfig
@@ -34,12 +34,12 @@ export interface DeliveryProgress {
 }
 
 export class MemoryDeliveries {
-  /** Those with something to tell, by agent, whether they wait or are held. */
+  /** Cursors with events to deliver, by agent, waiting or held. */
   readonly #pending = new Map<string, Heap<Cursor>>()
   readonly #dead = new Map<string, DeadLetter>()
   #count = 0
 
-  /** `seq`: where a new one begins. */
+  /** `seq`: the position of a new cursor. */
   put(row: Row, { maxConfigs, ...push }: NewPushConfig, seq: number, now: number): 'ok' | 'full' {
     const { id } = push.config
     const cursor = row.cursors?.get(id)
@@ -58,7 +58,7 @@ export class MemoryDeliveries {
     return 'ok'
   }
 
-  /** The task has new events. True when a cursor is due that was not. */
+  /** Makes cursors due after new events. True if one was not due before. */
   mark(cursors: Iterable<Cursor>, now: number): boolean {
     let isAny = false
     for (const cursor of cursors) {
@@ -79,7 +79,7 @@ export class MemoryDeliveries {
     ) {
       cursor.fencingToken += 1
       cursor.leaseOwner = lease.owner
-      // What is claimed here falls due again when its lease ends.
+      // Due again when the lease ends.
       this.#pendingOf(cursor).set(cursor, now + lease.ttlMs)
       cursors.push({
         key: cursor.row.key,
@@ -125,15 +125,15 @@ export class MemoryDeliveries {
     this.#dead.set(id, { id, key, tenant, owner, configId: push.config.id, timeMs, ...buried })
   }
 
-  /** Of a task, or one of its configs. */
+  /** Removes the configs of a task, or one of them, with cursors and dead letters. */
   remove(row: Row, configId?: string): void {
-    // Dead letters go with their config: without one there are none to look for.
+    // Without configs there are no dead letters.
     if (!row.cursors?.size) return
     for (const cursor of row.cursors.values()) {
       if (configId !== undefined && cursor.push.config.id !== configId) continue
       this.#pendingOf(cursor).delete(cursor)
       row.cursors.delete(cursor.push.config.id)
-      // Whoever holds it finds that it is gone.
+      // The holder of a claim loses it.
       cursor.fencingToken += 1
     }
     for (const { id, key, configId: of } of this.#dead.values()) {
@@ -148,7 +148,7 @@ export class MemoryDeliveries {
     return owners
   }
 
-  /** Answers the agents whose cursors are free now. */
+  /** Ends the claims of an owner. Returns the agents of their cursors. */
   disown(owner: string, now: number): Set<string> {
     const agents = new Set<string>()
     for (const cursor of this.#allPending()) {
@@ -190,7 +190,7 @@ export class MemoryDeliveries {
     }
   }
 
-  /** Nobody holds it: due at the given time if there is something to tell. */
+  /** Ends a claim. The cursor is due at the given time if there are events to deliver. */
   #free(cursor: Cursor, dueMs: number): void {
     cursor.leaseOwner = undefined
     if (cursor.row.seq > cursor.seq) this.#pendingOf(cursor).set(cursor, dueMs)
@@ -204,18 +204,18 @@ export class MemoryDeliveries {
     return queue
   }
 
-  /** As they are now: they may be moved meanwhile. */
+  /** A copy: the caller may move cursors while it iterates. */
   #allPending(): readonly Cursor[] {
     return [...this.#pending.values()].flatMap((queue) => [...queue])
   }
 }
 
-/** Whether it has something to tell. */
+/** True if there are events to deliver. */
 export function isPending({ place }: Cursor): boolean {
   return place !== undefined
 }
 
-/** Agents are few: their queues are looked at one by one. */
+/** The cursor that is due first. There are few agents, so it looks at each queue. */
 function firstOf(queues: readonly Heap<Cursor>[]): Cursor | undefined {
   let found: Cursor | undefined
   for (const { first } of queues) if (first && (!found || first.rank < found.rank)) found = first

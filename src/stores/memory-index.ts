@@ -3,9 +3,8 @@ import type { IdempotencyKey, KeyedSend, Scope } from './store.js'
 import { withinBudget } from './views.js'
 
 /**
- * The tasks of one scope in the order in which lists show them, as a sorted array: a status change
- * makes a task the newest, so adding is nearly always a push at the end. Filters walk it; the store
- * bounds how many ended tasks there are to walk.
+ * The tasks of one scope in the order of lists, as a sorted array. A status change makes a task the newest, so adding is
+ * nearly always a push. Filters scan the array; the store limits the number of ended tasks.
  */
 interface Listed {
   readonly serial: number
@@ -17,13 +16,13 @@ interface PageQuery<Row> {
   readonly fromMs: number | undefined
   readonly after: string | undefined
   readonly limit: number
-  /** What the rows of a page may come to together. */
+  /** The maximum size of a page. */
   readonly budget: number | undefined
   readonly sizeOf: (row: Row) => number
 }
 
 export class ListIndex<Row extends Listed> {
-  /** Oldest first, from `#head` on; what lies before it was removed and is cut off now and then. */
+  /** Oldest first, from `#head` on. Removed rows before it are cut off from time to time. */
   #rows: (Row | undefined)[] = []
   #head = 0
 
@@ -40,7 +39,7 @@ export class ListIndex<Row extends Listed> {
       this.#rows.splice(place, 1)
       return
     }
-    // The oldest go first when a store forgets: moving thousands of rows for each was measurable.
+    // Stores remove the oldest rows first. Moving thousands of rows for each was measurable.
     this.#rows[place] = undefined
     this.#head += 1
     if (this.#head < 1024 || this.#head < this.#rows.length / 2) return
@@ -114,7 +113,7 @@ interface KeyEntry extends KeyedSend {
   readonly untilMs: number
 }
 
-/** Keys of evicted tasks that are kept at most. */
+/** The maximum number of keys of evicted tasks. */
 const maxOrphans = 40_000
 
 export class MemoryKeys {
@@ -140,25 +139,25 @@ export class MemoryKeys {
     for (const id of this.#keysOf(row)) this.#entries.delete(id)
   }
 
-  /** The task is evicted. Its keys stay until they expire, so that a repeated send does not run a second time (E-10). */
+  /** Keeps the keys of an evicted task until they expire, so that a repeated send does not run again (E-10). */
   orphan(row: Row): void {
     for (const id of this.#keysOf(row)) this.#orphans.add(id)
     row.idempotencyKeys = undefined
     if (this.#orphans.size <= maxOrphans) return
     for (const id of this.#orphans) {
-      // A tenth at once: finding the first element of a set visits those that were deleted before it.
+      // A tenth at once: finding the first element of a set visits the deleted ones before it.
       if (this.#orphans.size <= maxOrphans * 0.9) return
       this.#orphans.delete(id)
       this.#entries.delete(id)
     }
   }
 
-  /** A key that expired may belong to a newer task. */
+  /** The keys of a task. An expired key may belong to a newer task. */
   #keysOf({ key, idempotencyKeys = [] }: Row): readonly string[] {
     return idempotencyKeys.filter((id) => this.#entries.get(id)?.taskId === key.id)
   }
 
-  /** Removes keys of an agent that have expired, at most so many; gives the ids of their tasks. */
+  /** Removes at most `limit` expired keys of an agent. Returns the ids of their tasks. */
   expire(agent: string, limit: number, now: number): readonly string[] {
     const taskIds: string[] = []
     for (const [id, entry] of this.#entries) {

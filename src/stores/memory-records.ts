@@ -1,4 +1,4 @@
-/** Records in this process's memory. */
+/** Records of the memory store. */
 import type {
   PutOptions,
   RecordChange,
@@ -21,7 +21,7 @@ interface Row {
 
 interface Collection {
   readonly rows: Map<string, Row>
-  /** Every write in order; those that a later one of the same document replaced are passed over. */
+  /** All writes in order. Readers skip writes that a later one of the same record replaced. */
   log: { readonly revision: number; readonly id: string }[]
   head: number
   floor: number
@@ -127,7 +127,7 @@ export class MemoryRecords implements RecordStore {
   }
 }
 
-/** The place of the first write after a revision, by halving. */
+/** The index of the first write after a revision, by binary search. */
 function firstAfter(log: readonly { readonly revision: number }[], revision: number): number {
   let [low, high] = [0, log.length]
   while (low < high) {

@@ -11,6 +11,7 @@ import type { OwnerShare, RowList } from './memory-room.js'
 import {
   type AgentStats,
   type Append,
+  type LeaseClaim,
   type ListPage,
   type ListQuery,
   type LoadedTask,
@@ -33,7 +34,7 @@ interface Lease {
 /** One task. `serial` orders tasks of equal status time. */
 export interface Row {
   readonly key: TaskKey
-  /** Its name among all rows, and the list it is shown in: both are asked for several times a commit. */
+  /** `taskId` of the key, and the list of the scope: cached, because each commit uses them several times. */
   readonly id: string
   readonly list: ListIndex<Row>
   readonly tenant: string
@@ -44,7 +45,7 @@ export interface Row {
   idempotencyKeys: string[] | undefined
   visibility: Visibility
   events: TaskEvent[]
-  /** The newest status and all messages, so that readers need not fold the events of a running task. */
+  /** The newest status and all messages, so that views of a running task need not read its events. */
   status: TaskStatus | undefined
   history: Message[]
   seq: number
@@ -67,10 +68,10 @@ export interface Row {
   cursors: Map<string, Cursor> | undefined
 }
 
-/** An ended task: its snapshot and, in place of its events, what can be made of them again. */
+/** An ended task: its snapshot and its packed log. */
 interface Sealed {
   readonly snapshot: Task
-  /** Absent when retention has removed it. */
+  /** Absent if retention has removed it. */
   readonly log: PackedLog | undefined
 }
 
@@ -111,7 +112,12 @@ export function heldBy({ lease }: Row, now: number): string | undefined {
   return lease && lease.untilMs > now ? lease.owner : undefined
 }
 
-/** Of the rows of an agent that have a turn to run. */
+export function takeLease(row: Row, { owner, ttlMs }: LeaseClaim, now: number): void {
+  row.fencingToken += 1
+  row.lease = { owner, untilMs: now + ttlMs }
+}
+
+/** The stats of the leases of an agent. `rows`: all runnable rows. */
 export function runnableStats(
   rows: Iterable<Row>,
   agent: string,
@@ -204,14 +210,14 @@ export function addEvent(row: Row, event: TaskEvent): void {
   if (message) row.history.push(message)
 }
 
-/** The task has ended. */
+/** Packs the log of an ended task. */
 export function seal(row: Row, snapshot: Task): void {
   row.sealed = { snapshot, log: packLog(row.events, snapshot) }
   row.events = []
   row.history = []
 }
 
-/** The row is removed. Indexes may hold it for a while: they must not hold its content. */
+/** Frees the content of a removed row: indexes may hold the row for a while. */
 export function release(row: Row): void {
   row.events = []
   row.history = []
@@ -219,14 +225,14 @@ export function release(row: Row): void {
   row.sealed = undefined
 }
 
-/** Forgets the events of an ended task; false when there were none. */
+/** Removes the events of an ended task. False if there were none. */
 export function dropEvents(row: Row): boolean {
   if (!row.sealed?.log) return false
   row.sealed = { snapshot: row.sealed.snapshot, log: undefined }
   return true
 }
 
-/** Events behind a sequence; absent when they are not kept any more. */
+/** Events after a sequence. Undefined if they were removed. */
 export function eventsAfter(row: Row, afterSeq: number, limit: number): readonly TaskEvent[] | undefined {
   const events = row.sealed?.log ? unpackLog(row.sealed.log) : row.events
   const first = events[0]?.seq ?? row.seq + 1
@@ -239,7 +245,7 @@ function isNotArtifact({ body }: TaskEvent): boolean {
   return !('artifactUpdate' in body)
 }
 
-/** Whether a step ends the task, or the exchange that made no task. */
+/** True if a step ends its task, or ends a send as a Message. */
 export function isEnd({ status, visibility }: Append): boolean {
   return visibility === 'message' || (status !== undefined && isTerminal(status.state))
 }
@@ -268,7 +274,7 @@ export interface PackedLog {
   readonly rows: readonly (EventBody | Chunks)[]
 }
 
-/** Events that each added one part to the same artifact and said nothing else. */
+/** Successive events that each only add one part to the same artifact. */
 interface Chunks {
   readonly like: TaskArtifactUpdateEvent
   /** The parts of the artifact in the snapshot. */
@@ -277,7 +283,7 @@ interface Chunks {
   to: number
 }
 
-/** Most tasks say less than this; there is nothing to gain. */
+/** Shorter logs are not packed: that would save nothing. */
 const shortLog = 8
 
 export function packLog(events: readonly TaskEvent[], snapshot: Task): PackedLog {
@@ -287,7 +293,7 @@ export function packLog(events: readonly TaskEvent[], snapshot: Task): PackedLog
 
 function rowsOf(events: readonly TaskEvent[], snapshot: Task): readonly (EventBody | Chunks)[] {
   const rows: (EventBody | Chunks)[] = []
-  /** How many parts of each artifact lie behind. */
+  /** The number of parts of each artifact so far. */
   const places = new Map<string, number>()
   let chunks: Chunks | undefined
   for (const { body } of events) {
@@ -301,7 +307,7 @@ function rowsOf(events: readonly TaskEvent[], snapshot: Task): readonly (EventBo
     else {
       const { artifactId } = update.artifact
       const parts = snapshot.artifacts?.find((artifact) => artifact.artifactId === artifactId)?.parts ?? []
-      // An artifact that was replaced later has other parts by now.
+      // An artifact that was replaced later has other parts in the snapshot.
       chunks =
         parts[place] === update.artifact.parts[0] ? { like: update, parts, from: place, to: place + 1 } : undefined
       rows.push(chunks ?? body)

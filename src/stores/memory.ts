@@ -1,7 +1,6 @@
-/** Tasks in memory: the memory store, and the part of the simple store that answers reads. */
+/** The memory store, which the simple store builds on. */
 import type { TaskEvent } from '../model/event.js'
-import type { NamesOf } from '../model/option-names.js'
-import { assertOptions } from '../model/option-names.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { quarterOfHeap, sizeOf } from '../model/size-of.js'
 import { configsOf, type DeliveryProgress, isPending, MemoryDeliveries } from './memory-deliveries.js'
 import { ListIndexes, MemoryKeys } from './memory-index.js'
@@ -25,6 +24,7 @@ import {
   scopeOf,
   seal,
   setStatus,
+  takeLease,
   viewRow,
 } from './memory-row.js'
 import type { RecordStore } from './records.js'
@@ -40,7 +40,6 @@ import {
   type Expired,
   type Expiry,
   type KeyedSend,
-  type LeaseClaim,
   type LeaseStore,
   type ListPage,
   type ListQuery,
@@ -82,7 +81,7 @@ export class MemoryTasks implements CompleteStore {
       for (const row of this.#runnable) {
         if (claimed.length >= limit) break
         if (!agents.includes(row.key.agent) || heldBy(row, this.#now()) !== undefined) continue
-        this.#lease(row, lease)
+        takeLease(row, lease, this.#now())
         claimed.push({ key: row.key, fencingToken: row.fencingToken })
       }
       return claimed
@@ -277,7 +276,7 @@ export class MemoryTasks implements CompleteStore {
     }))
   }
 
-  /** Steps are taken one by one, at once. */
+  /** Does nothing: there are no transactions. */
   watchCommits(): () => void {
     return () => undefined
   }
@@ -321,14 +320,14 @@ export class MemoryTasks implements CompleteStore {
     for (const event of step.events) addEvent(row, event)
     row.seq += step.events.length
     if (step.lease === 'release') row.lease = undefined
-    else if (step.lease) this.#lease(row, step.lease)
+    else if (step.lease) takeLease(row, step.lease, this.#now())
     if (step.isRunnable !== undefined) {
       row.isRunnable = step.isRunnable
       if (row.isRunnable) this.#runnable.add(row)
       else this.#runnable.delete(row)
     }
     if (step.pushConfig) this.#deliveries.put(row, step.pushConfig, step.expect, this.#now())
-    const isTelling = row.cursors && step.events.length > 0 && this.#deliveries.mark(row.cursors.values(), this.#now())
+    const isDue = row.cursors && step.events.length > 0 && this.#deliveries.mark(row.cursors.values(), this.#now())
     const isEnding = isEnd(step) && row.endedMs === undefined
     if (isEnding) {
       if (step.snapshot) seal(row, step.snapshot)
@@ -338,7 +337,7 @@ export class MemoryTasks implements CompleteStore {
     const surplus = isEnding ? this.#room.surplus() : undefined
     if (surplus) this.#evict(surplus)
     this.#watchers.task(row.id, row.seq)
-    if (isTelling || step.pushConfig) this.#watchers.deliveries(row.key.agent)
+    if (isDue || step.pushConfig) this.#watchers.deliveries(row.key.agent)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
@@ -358,15 +357,11 @@ export class MemoryTasks implements CompleteStore {
     release(row)
     this.#onRemove?.(row.key)
   }
-
-  #lease(row: Row, lease: LeaseClaim): void {
-    row.fencingToken += 1
-    row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
-  }
 }
 
+/** Options of `MemoryStore`. */
 export interface MemoryStoreOptions {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
   /** The number of ended tasks that are kept. Default 10,000. */
   readonly maxEndedTasks?: number
@@ -381,15 +376,13 @@ export interface MemoryStoreOptions {
   readonly onNotice?: (text: string) => void
 }
 
-/** For a store that also keeps its tasks elsewhere. */
-export interface MemoryTasksDeps {
-  /** The name of the store in notices. */
+/** For the simple store. `label`: its name in notices. `onRemove`: called with each task that is evicted or expires. */
+interface MemoryTasksDeps {
   readonly label: string
-  /** Called with each task that is evicted or expires. */
   readonly onRemove: (key: TaskKey) => void
 }
 
-export const memoryOptions = {
+const memoryOptions = {
   now: true,
   maxEndedTasks: true,
   maxBytes: true,

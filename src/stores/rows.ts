@@ -1,4 +1,4 @@
-/** Between rows of a database and the model. States are stored as their place in `taskStates`, which therefore never changes. */
+/** Conversion between rows of the SQL stores and the model. A state is stored as its index in `taskStates`; do not reorder them. */
 import { type EventBody, eventJson, type TaskEvent } from '../model/event.js'
 import { type TaskState, taskStates } from '../model/task.js'
 import type { DeadLetter, NewPushConfig, StoredPushConfig, TaskRecord, Visibility } from './store.js'
@@ -15,10 +15,10 @@ export function visibilityNumber(visibility: Visibility): number {
   return visibilities.indexOf(visibility)
 }
 
-/** The size of a task is added to the counts of its scope when it has grown by this much, and at every change of state. */
+/** The counts of a scope are updated when a task has grown by this much, and at every change of state. */
 export const countStep = 64 * 1024
 
-/** The state that a task counts under: its own if it is visible, `noState` for Message answers, none before that. */
+/** The state that a task is counted under: its own if it is visible, `noState` for Message answers, else none. */
 export function countedAs(visibility: number, state: number): number | undefined {
   if (visibility === 1 && state !== noState) return state
   return visibility === 2 ? noState : undefined
@@ -38,7 +38,7 @@ export type RecordRow = [
   leaseOwner: string | null,
   leaseUntil: number,
   state: number,
-  /** The last sequence of the batch that holds the newest status; 0 when it is not known. */
+  /** The last sequence of the batch with the newest status; 0 if unknown. */
   statusLast: number,
   bytes: number,
 ]
@@ -79,7 +79,7 @@ export function readRecord(row: RecordRow, now: number): TaskRecord {
 
 export type EventRow = [first: number, last: number, timeMs: number, body: string]
 
-/** One batch: an array of bodies, each already serialised for the wire. */
+/** Serialises a batch. Events that are serialised for the wire already are reused. */
 export function batchBody(events: readonly TaskEvent[]): string {
   let body = '['
   for (const [place, event] of events.entries()) body += place === 0 ? eventJson(event) : `,${eventJson(event)}`
@@ -91,7 +91,7 @@ export function readBatch([first, , timeMs, body]: EventRow): TaskEvent[] {
   return bodies.map((each, place) => ({ seq: first + place, time: timeMs, body: each }))
 }
 
-/** A push config as it is stored; how many there may be is nothing to remember. */
+/** Serialises a push config without its limit. */
 export function configBody({ maxConfigs: _most, ...push }: NewPushConfig): string {
   return JSON.stringify(push)
 }
@@ -130,8 +130,8 @@ export function readDeadLetter(row: unknown): DeadLetter {
 }
 
 /**
- * Text that callers chose, as a database can keep it. NUL and halves of surrogate pairs are legal in
- * JSON strings but not in a text column; such text is kept escaped behind a mark, all other as it is.
+ * Makes text of callers storable. NUL and lone surrogates are valid in JSON strings but not in a text column; such text
+ * is stored escaped, with a mark before it. Other text is stored as it is.
  */
 const mark = '\u001f'
 const isUnusual = /[\0\ud800-\udfff]/

@@ -49,7 +49,7 @@ export async function assertUpgraded(
   assert.deepEqual([record?.fencingToken, record?.leaseOwner], [1, keepsLeases ? 'p-old' : undefined])
   if (keepsLeases) {
     assert.deepEqual(await store.leases.claim(claim), [])
-    // The process that holds the lease is upgraded, and dead.
+    // The process that held the lease is dead.
     await store.leases.disown('p-old')
   }
   assert.deepEqual(await store.leases.claim(claim), [{ key: key('running'), fencingToken: 2 }])

@@ -1,6 +1,6 @@
 /**
- * Tasks as readers see them, from rows of a database. A running task has no snapshot: its status, its newest messages
- * and its artifacts are read from the batches that hold them, whatever else is in the log.
+ * Makes tasks as callers see them. A running task has no snapshot: SQL stores read its status, its newest messages and
+ * its artifacts from the batches of the log that contain them.
  */
 import { TaskFold } from '../model/apply-event.js'
 import type { Artifact } from '../model/artifact.js'
@@ -12,8 +12,8 @@ import type { Task, TaskStatus } from '../model/task.js'
 import type { LoadedTask, TaskRecord, ViewedTask, ViewOptions } from './store.js'
 
 /**
- * The kinds of batches, by content. They lead the index of events, so that each reader finds the batches it needs. Rows
- * that an older version wrote have kind 0 or 4, whatever else they hold.
+ * The kinds of batches, by content. The index of events begins with them, so that each reader finds the batches it needs.
+ * Rows of older versions have kind 0 or 4, whatever their content.
  */
 export const batchKinds = {
   artifacts: 0,
@@ -44,12 +44,12 @@ export function kindOf(events: readonly TaskEvent[]): number {
   return hasArtifacts ? batchKinds.otherAndArtifacts : batchKinds.other
 }
 
-/** Larger histories are not copied into the snapshot: readers want the newest messages, which the log has. */
-const largestHistory = 64 * 1024
-/** Larger artifacts are not copied into the snapshot: ending a task must not depend on how much it made. */
-const largestArtifacts = 16 * 1024 * 1024
+/** Larger histories are not copied into the snapshot: callers want the newest messages, which the log has. */
+const maxSnapshotHistory = 64 * 1024
+/** Larger artifacts are not copied into the snapshot, so that the end of a task is fast in any case. */
+const maxSnapshotArtifacts = 16 * 1024 * 1024
 
-/** The parts that a snapshot lacks, as a number to be stored. */
+/** The parts that a snapshot lacks, as the number that is stored. */
 export const inLog = { nothing: 0, history: 1, artifacts: 2 } as const
 
 export interface SnapshotRow {
@@ -59,8 +59,8 @@ export interface SnapshotRow {
 }
 
 export function snapshotRow({ artifacts, history, ...head }: Task): SnapshotRow {
-  const isLongHistory = sizeOf(history, largestHistory) > largestHistory
-  const isLarge = sizeOf(artifacts, largestArtifacts) > largestArtifacts
+  const isLongHistory = sizeOf(history, maxSnapshotHistory) > maxSnapshotHistory
+  const isLarge = sizeOf(artifacts, maxSnapshotArtifacts) > maxSnapshotArtifacts
   return {
     head: JSON.stringify(isLongHistory || !history ? head : { ...head, history }),
     artifacts: artifacts && !isLarge ? JSON.stringify(artifacts) : null,
@@ -68,13 +68,13 @@ export function snapshotRow({ artifacts, history, ...head }: Task): SnapshotRow 
   }
 }
 
-/** A part of the log that has history in it. */
+/** The size of a batch with history. */
 export interface BatchSize {
   readonly last: number
   readonly bytes: number
 }
 
-/** The number of batches, the newest first, to read at once for the window. */
+/** The number of newest batches to read at once for the window. */
 export function tailLength(batches: readonly BatchSize[], { messages, characters }: HistoryWindow): number {
   let bytes = 0
   const end = batches.findIndex((batch, place) => {
@@ -84,7 +84,7 @@ export function tailLength(batches: readonly BatchSize[], { messages, characters
   return end < 0 ? batches.length : end
 }
 
-/** Gathers the newest messages, from the newest batch to older ones. */
+/** Collects the newest messages, from the newest batch to older ones. */
 export class HistoryTail {
   readonly #window: HistoryWindow
   /** Oldest first. */
@@ -94,7 +94,7 @@ export class HistoryTail {
     this.#window = window
   }
 
-  /** Events that lie before all that were added, oldest first. True when the window wants more. */
+  /** Adds events before all others, oldest first. True if the window has room for more. */
   addOlder(events: readonly TaskEvent[]): boolean {
     const messages = events.flatMap(({ body }) => historyMessage(body) ?? [])
     const all = [...messages, ...this.#messages]
@@ -107,7 +107,7 @@ export class HistoryTail {
   }
 }
 
-/** The newest status among events; absent when they hold none. */
+/** The newest status among events. */
 export function statusIn(events: readonly TaskEvent[]): TaskStatus | undefined {
   for (let place = events.length - 1; place >= 0; place--) {
     const { body } = events[place] as TaskEvent // place is within the events
@@ -117,7 +117,7 @@ export function statusIn(events: readonly TaskEvent[]): TaskStatus | undefined {
   return undefined
 }
 
-/** The artifacts that events of a task leave behind; events of other kinds among them are passed over. */
+/** The artifacts that events make. Other events are skipped. */
 export function artifactsIn(events: readonly TaskEvent[]): readonly Artifact[] | undefined {
   const fold = TaskFold.from({ id: '', contextId: '', status: { state: 'TASK_STATE_WORKING' } }, 0)
   for (const event of events) {
@@ -142,7 +142,7 @@ export function viewTask(
   return viewOf(record, { ...snapshot, status }, newestMessages(messages, history), artifacts)
 }
 
-/** A task put together from what was read of it. */
+/** Assembles a view from its parts. */
 export function viewOf(
   record: TaskRecord,
   head: Pick<Task, 'status' | 'metadata'>,
@@ -161,7 +161,7 @@ export function viewOf(
   return { record, task }
 }
 
-/** The first of the items that come to no more than the budget together; the very first one whatever its size is. */
+/** As many items as fit into a size, and the first one in any case. */
 export function withinBudget<Item>(
   items: readonly Item[],
   budget: number | undefined,

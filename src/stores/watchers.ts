@@ -50,7 +50,7 @@ export class Watchers implements ChangeFeed {
     callAll(this.#collections.get(name))
   }
 
-  /** Something changed and nobody knows what. */
+  /** Notifies all watchers of agents and collections, after a change of unknown content. */
   everything(): void {
     for (const agent of [...this.#agents.keys()]) this.runnable(agent)
     for (const agent of [...this.#deliveries.keys()]) this.deliveries(agent)
@@ -75,7 +75,7 @@ function add<Callback>(map: Map<string, Set<Callback>>, id: string, onChange: Ca
   }
 }
 
-/** Whoever wants to know of commits. While nobody does, not even the clock is looked at. */
+/** Watchers of commits. Without any, the clock is not read. */
 export class CommitWatchers {
   readonly #watchers = new Set<{ readonly tell: (commit: Commit) => void }>()
 
@@ -85,7 +85,7 @@ export class CommitWatchers {
     return () => void this.#watchers.delete(watcher)
   }
 
-  /** When it began; absent when nobody wants to know. */
+  /** The start time of a commit. Undefined without watchers. */
   begin(): number | undefined {
     return this.#watchers.size > 0 ? performance.now() : undefined
   }

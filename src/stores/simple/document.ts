@@ -38,7 +38,7 @@ export function serializeDocument({ key, entries, progress }: SerializedDocument
   return `{"version":${version},"key":${JSON.stringify(key)},"progress":${JSON.stringify(progress)},"entries":[\n${entries.join(',\n')}\n]}\n`
 }
 
-/** The length of the text, roughly. */
+/** The approximate length of the text. */
 export function textLength({ entries }: SerializedDocument): number {
   return entries.reduce((length, entry) => length + entry.length, 0)
 }
@@ -207,7 +207,7 @@ async function readAll(documents: Documents, { onNotice }: ReplayDeps): Promise<
   return read
 }
 
-/** Nothing for an empty document: it was removed. */
+/** Returns nothing for an empty document, which was removed. */
 function readNamed(name: string, text: string | undefined): readonly TaskDocument[] {
   if (!text) return []
   const document = readDocument(text)
