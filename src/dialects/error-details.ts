@@ -1,5 +1,7 @@
 /** What an error says beside its code and message, in the two forms dialects carry it. */
 import type { A2AError } from '../model/errors.js'
+import { isStreaming, type Operation } from '../model/operations.js'
+import type { CallFacts } from './dialect.js'
 
 /** How an error is numbered on each binding. */
 export interface ErrorSpelling {
@@ -32,4 +34,14 @@ export function flatErrorDetails({ code, details }: A2AError): object {
     ...(violations && { fieldViolations: violations }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   }
+}
+
+/**
+ * Whether the call is a stream whose caller accepts only events. The Go SDK skips every line that is no event, and
+ * would report an empty stream. A call that names no known operation counts as a stream: its caller asked for one.
+ */
+export function acceptsOnlyEvents(operation: Operation | undefined, { header }: CallFacts): boolean {
+  if (operation !== undefined && !isStreaming(operation)) return false
+  const ranges = (header('accept') ?? '').split(',')
+  return ranges.every((range) => /^\s*text\/event-stream\s*(;|$)/i.test(range))
 }

@@ -5,7 +5,7 @@
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
 import type { Part } from '../model/part.js'
 import { isTerminal, type Task, type TaskState } from '../model/task.js'
-import { nothing } from './until-over.js'
+import type { IncomingFrame, StreamDecoder } from './client-dialect.js'
 
 export class FollowedTask {
   #state: TaskState | undefined
@@ -68,4 +68,28 @@ function amountOf(parts: readonly Part[]): number {
   let amount = 0
   for (const part of parts) amount += 'text' in part ? part.text.length : 1
   return amount
+}
+
+export const nothing: readonly never[] = []
+
+/**
+ * Reads a stream until its peer has said the last word: `[DONE]`, which clients of every dialect tolerate (RL-L2-1), or
+ * a frame that is the last by what it says, for which `over` is called. What comes behind it is not read.
+ */
+export function untilOver(
+  decode: (frame: IncomingFrame, over: () => void) => readonly StreamResponse[],
+): StreamDecoder {
+  let isOver = false
+  const over = () => {
+    isOver = true
+  }
+  return {
+    get isOver() {
+      return isOver
+    },
+    decode(frame) {
+      if (frame.data === '[DONE]') over()
+      return isOver ? nothing : decode(frame, over)
+    },
+  }
 }

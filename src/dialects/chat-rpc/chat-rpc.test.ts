@@ -10,8 +10,7 @@ import { validateCard } from '../validate-card/index.js'
 import type { encodeError as encodeChatError } from './errors.js'
 import { chatRpc } from './index.js'
 import { decodeMessage, decodeSendParams, encodeMessage } from './messages.js'
-import { createStreamEncoder } from './stream.js'
-import { decodeStreamResult } from './stream-result.js'
+import { createStreamEncoder, decodeStreamResult } from './stream.js'
 import { decodeResponse, encodeResponse } from './tasks.js'
 
 const encodeError = (chatRpc.jsonrpc as JsonRpcForm).encodeError as typeof encodeChatError // the dialect has that form

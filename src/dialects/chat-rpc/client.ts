@@ -8,7 +8,7 @@ import { decodeError } from './errors.js'
 import { facts } from './facts.js'
 import { encodeSendParams } from './messages.js'
 import { paths } from './operations.js'
-import { createStreamDecoder } from './read-stream.js'
+import { createStreamDecoder } from './stream.js'
 import { decodeResponse } from './tasks.js'
 
 const encode: RequestCodec['encode'] = (request) => encodeSendParams(request as SendMessageRequest)

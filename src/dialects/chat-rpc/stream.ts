@@ -2,22 +2,28 @@
  * The envelope of this dialect's streams: the task in short, what happened to it, whether that was
  * all; and behind the last one the literal `[DONE]` (RL-L2-1).
  */
-import type { A2AError } from '../../model/errors.js'
-import type { StreamResponse, TaskArtifactUpdateEvent } from '../../model/event.js'
+import { A2AError } from '../../model/errors.js'
+import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
+import { textOf } from '../../model/part.js'
+import type { SendMessageRequest } from '../../model/service.js'
+import type { TaskState } from '../../model/task.js'
 import { isInterrupted, isTerminal, type Task, type TaskStatus } from '../../model/task.js'
+import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
+import { array, boolean, decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
 import type { Frame, StreamCall, StreamEncoder } from '../dialect.js'
+import { FollowedTask, nothing, untilOver } from '../followed-task.js'
+import { codeNamed } from '../peer-error.js'
 import { answerOf, endSentence, TurnAnswer } from '../turn-answer.js'
-import { encodePart } from '../v0_3/parts.js'
-import { jsonSpelling, type Wire } from '../v0_3/spelling.js'
-import { encodeArtifact } from '../v0_3/tasks.js'
+import { encodePart, part } from '../v0_3/parts.js'
+import { jsonSpelling, taskState, type Wire } from '../v0_3/spelling.js'
+import { decodeArtifact, encodeArtifact } from '../v0_3/tasks.js'
 import { encodeError } from './errors.js'
-import { echoedMetadata, encodeMessage } from './messages.js'
-import { answerParts } from './tasks.js'
+import { decodeMessage, echoedMetadata, encodeMessage } from './messages.js'
+import { answerParts, decodeResponse } from './tasks.js'
 
-const nothing: readonly Frame[] = []
 const done: Frame = { data: '[DONE]', isBare: true }
 
 /** The task a stream is about. */
@@ -177,4 +183,169 @@ class ChatStream implements StreamEncoder {
   get #about(): Subject {
     return this.#subject ?? { taskId: '', contextId: '' }
   }
+}
+
+export function createStreamDecoder({ request, facts }: StreamRequest): StreamDecoder {
+  const { contextId } = (request as SendMessageRequest).message
+  const known = { newId: facts.newId, ...(contextId !== undefined && { contextId }) }
+  const followed = new FollowedTask()
+  /** What all deltas are told as, whatever their ids: an answer is one. */
+  let answerId: string | undefined
+  let text = ''
+  let otherParts = 0
+
+  function follow({ event, isDelta }: Happened, over: () => void): readonly StreamResponse[] {
+    if ('task' in event) return followed.addTask(event.task)
+    if ('message' in event) {
+      over()
+      return [event]
+    }
+    if ('statusUpdate' in event) return followStatus(event.statusUpdate)
+    const { artifactUpdate } = event
+    const { artifact } = artifactUpdate
+    for (const part of artifact.parts) if (!('text' in part)) otherParts += 1
+    if (!isDelta) return followed.addArtifact(artifactUpdate)
+    text += textOf(artifact)
+    const append = answerId !== undefined
+    answerId ??= artifact.artifactId
+    const { append: _append, ...update } = artifactUpdate
+    return followed.addArtifact({
+      ...update,
+      artifact: { ...artifact, artifactId: answerId },
+      ...(append && { append }),
+    })
+  }
+
+  function followStatus(update: TaskStatusUpdateEvent): readonly StreamResponse[] {
+    const { status, ...about } = update
+    const { message, ...silent } = status
+    const hasTold = answerId !== undefined || otherParts > 0
+    if (!message || !hasTold || status.state !== 'TASK_STATE_COMPLETED') return followed.addStatus(update)
+    const parts = newsIn(message.parts)
+    return [
+      ...(parts.length === 0
+        ? nothing
+        : followed.addArtifact({
+            ...about,
+            artifact: { artifactId: answerId ?? message.messageId, parts },
+            lastChunk: true,
+          })),
+      ...followed.addStatus({ ...about, status: silent, ...(message.metadata && { metadata: message.metadata }) }),
+    ]
+  }
+
+  /** What an answer has that was not told on the way. */
+  function newsIn(parts: readonly Part[]): readonly Part[] {
+    const texts = parts.filter((part) => 'text' in part)
+    if (parts.length - texts.length > otherParts) return parts
+    const said = textOf(texts)
+    return said === '' || said === text ? [] : texts
+  }
+
+  return untilOver(({ data }, over) => {
+    throwFailure(data)
+    if (isObject(data) && !isObject(data.task))
+      return follow({ event: decodeResponse(data, known), isDelta: false }, over)
+    const events = readStreamResult(data, known).flatMap((happened) => follow(happened, over))
+    if (isObject(data) && isFinal(data)) over()
+    return events
+  })
+
+  /** A stream that broke is told as a task that failed, with the error in its last words. */
+  function throwFailure(data: unknown): void {
+    if (!isObject(data) || !Array.isArray(data.events)) return
+    for (const event of data.events as unknown[]) {
+      const message = isObject(event) ? event.message : undefined
+      const metadata = isObject(message) ? message.metadata : undefined
+      const error = isObject(metadata) ? metadata.error : undefined
+      const code = isObject(error) ? codeNamed(error.reason) : undefined
+      if (code) throw new A2AError(code, textOf(decodeMessage(message, facts)))
+    }
+  }
+}
+
+function isFinal({ final, events }: Record<string, unknown>): boolean {
+  const last: unknown = Array.isArray(events) ? events.at(-1) : undefined
+  return final === true || (isObject(last) && last.artifact === undefined && last.final === true)
+}
+
+interface Short {
+  readonly id: string
+  readonly state?: TaskState
+  readonly contextId?: string
+}
+
+interface Delta {
+  readonly messageId?: string
+  readonly parts: readonly Part[]
+}
+
+interface WireEvent {
+  readonly state?: TaskState
+  readonly messageDelta?: Delta
+  readonly append?: boolean
+  readonly lastChunk?: boolean
+}
+
+const result = object<{ readonly task: Short; readonly events?: readonly Struct[] }>({
+  task: required(object<Short>({ id: required(string), state: optional(taskState), contextId: optional(string) })),
+  events: optional(array(struct)),
+})
+
+const wireEvent = object<WireEvent>({
+  state: optional(taskState),
+  messageDelta: optional(object<Delta>({ messageId: optional(string), parts: required(array(part.json)) })),
+  append: optional(boolean),
+  lastChunk: optional(boolean),
+})
+
+/** Whether this is the envelope of chat-rpc and not an event of 0.3, whose servers have the same card and methods. */
+export function isStreamResult(wire: unknown): boolean {
+  return isObject(wire) && Array.isArray(wire.events) && isObject(wire.task) && wire.task.status === undefined
+}
+
+/** What happened, and whether it is a piece of the answer. */
+export interface Happened {
+  readonly event: StreamResponse
+  readonly isDelta: boolean
+}
+
+interface Known {
+  newId(): string
+  /** Where the envelope does not tell. */
+  readonly contextId?: string
+}
+
+/** One `result` as events: deltas are chunks of an artifact that is called like their message. */
+export function decodeStreamResult(wire: unknown, known: Known): readonly StreamResponse[] {
+  return readStreamResult(wire, known).map(({ event }) => event)
+}
+
+export function readStreamResult(wire: unknown, known: Known): readonly Happened[] {
+  const { task, events = [] } = decodeOrThrow(result, wire)
+  return events.map((event) => readEvent(event, task, known))
+}
+
+/** A delta without text only names the task. */
+function isEmptyText(part: Part): boolean {
+  return 'text' in part && part.text === ''
+}
+
+function readEvent(wire: Struct, task: Short, known: Known): Happened {
+  const { state = task.state, messageDelta, append, lastChunk } = decodeOrThrow(wireEvent, wire)
+  const about = { taskId: task.id, contextId: task.contextId ?? known.contextId ?? task.id }
+  if (wire.artifact !== undefined) {
+    const chunk = { ...(append !== undefined && { append }), ...(lastChunk !== undefined && { lastChunk }) }
+    const artifact = decodeArtifact(wire.artifact, jsonSpelling)
+    return { event: { artifactUpdate: { ...about, artifact, ...chunk } }, isDelta: false }
+  }
+  if (messageDelta && !messageDelta.parts.every(isEmptyText)) {
+    const { messageId: artifactId = 'answer', parts } = messageDelta
+    return { event: { artifactUpdate: { ...about, artifact: { artifactId, parts }, append: true } }, isDelta: true }
+  }
+  const message: Message | undefined = isObject(wire.message) ? decodeMessage(wire.message, known) : undefined
+  // There was no task: see the encoder.
+  if (message && message.messageId === task.id) return { event: { message }, isDelta: false }
+  const status = { state: state ?? 'TASK_STATE_WORKING', ...(message && { message }) }
+  return { event: { statusUpdate: { ...about, status } }, isDelta: false }
 }

@@ -5,7 +5,7 @@ import { decodeHttpError, decodeRpcError } from './errors.js'
 import { facts } from './facts.js'
 import { encodeSendParams } from './messages.js'
 import { paths } from './operations.js'
-import { createStreamDecoder } from './read-stream.js'
+import { createStreamDecoder } from './stream.js'
 import { decodeResponse } from './tasks.js'
 
 /** Callers choose `chat_id`: a stream that is to be gone on with was given one. A known task is in a chat already. */

@@ -20,8 +20,8 @@ import { decodeError } from './errors.js'
 import { facts, goFacts } from './facts.js'
 import { encodeSendParams } from './messages.js'
 import { encodeTaskPushConfig, pushConfig } from './push-config.js'
-import { createStreamDecoder } from './read-stream.js'
 import { go, type Spelling, standard } from './spelling.js'
+import { createStreamDecoder } from './stream.js'
 import { decodeTask } from './tasks.js'
 
 const methods = {

@@ -1,3 +1,4 @@
+import type { Loss } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
 /** A2A v0.1. */
@@ -11,3 +12,57 @@ export const facts = {
 
 /** v0.1 of the community Go library. No caller names it: the address decides. */
 export const goFacts = { ...facts, name: 'v0.1-go', versions: [] } as const satisfies DialectFacts
+
+/** What v0.1 cannot say. */
+export const losses: readonly Loss[] = [
+  {
+    direction: 'out',
+    what: 'the states REJECTED and AUTH_REQUIRED: shown as `failed` and `input-required`',
+    remedy: 'the true state is in `metadata.a2aState`',
+  },
+  {
+    direction: 'out',
+    what: 'ids, extensions and references of messages',
+    remedy: 'kept as `a2aMessageId` and the like in the metadata of messages that have metadata',
+  },
+  { direction: 'out', what: 'ids of artifacts', remedy: 'artifacts are numbered by their place in the task' },
+  { direction: 'out', what: 'extensions of artifacts without metadata', remedy: 'else in `metadata.a2aExtensions`' },
+  {
+    direction: 'out',
+    what: 'data that is neither an object nor an array',
+    remedy: 'wrapped as `{"value": …}`, marked by `metadata.data_part_compat`',
+  },
+  {
+    direction: 'out',
+    what: 'media types and file names of text and data',
+    remedy: 'in `metadata.a2aMediaType` and `metadata.a2aFilename`',
+  },
+  { direction: 'out', what: 'push configs of a task beside the one called like it, else beside the first' },
+  { direction: 'out', what: 'ListTasks, the listing of push configs and the extended card: no such methods' },
+  {
+    direction: 'out',
+    what: 'of the card: extensions, scopes and flows, mutual TLS, signatures, interfaces other than one JSON-RPC address',
+  },
+  { direction: 'in', what: 'accepted output modes and `returnImmediately`: there is no way to ask; calls wait' },
+  {
+    direction: 'in',
+    what: 'ids of messages',
+    remedy: 'made on arrival, so a repeated message is not recognised by it',
+  },
+  { direction: 'in', what: 'the state `unknown`: read as FAILED, since it ends a task' },
+  { direction: 'in', what: 'restarting a finished task', remedy: 'refused with -32009' },
+  { direction: 'in', what: 'zones of times without one: read as UTC; digits below a millisecond' },
+  { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
+]
+
+/** What the Go library's form of it cannot say either. */
+export const goLosses: readonly Loss[] = [
+  {
+    direction: 'out',
+    what: 'the states INPUT_REQUIRED and AUTH_REQUIRED: shown as `processing`; the stream of a question just ends',
+    remedy: 'the question is the status message, the true state is in `metadata.a2aState`',
+  },
+  { direction: 'out', what: 'the history of tasks' },
+  { direction: 'out', what: 'the documentation address of the card' },
+  ...losses,
+]

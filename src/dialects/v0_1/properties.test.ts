@@ -11,12 +11,11 @@ import { decodeOrThrow } from '../decode.js'
 import type { StreamEncoder } from '../dialect.js'
 import { damaged, messages, parts, sent, tasks } from './arbitrary.fixture.js'
 import { decodeCard } from './card.js'
-import { readEvent } from './events.js'
 import { v0_1, v0_1Go } from './index.js'
 import { encodeMessage, readMessage, toMessage } from './messages.js'
 import { encodePart, part } from './parts.js'
 import { go, standard } from './spelling.js'
-import { createStreamEncoder } from './stream.js'
+import { createStreamEncoder, readEvent } from './stream.js'
 import { encodeTask, readTask, toTask } from './tasks.js'
 
 const spellings = [

@@ -2,12 +2,12 @@ import { goldenWire, type Shape } from '../../../test/wire/golden.js'
 import type { StreamResponse } from '../../model/event.js'
 import { decodeOrThrow } from '../decode.js'
 import type { JsonRpcForm } from '../dialect.js'
-import { encodeArtifactEvent, encodeStatusEvent, readEvent } from './events.js'
 import { v0_1, v0_1Go } from './index.js'
 import { encodeMessage, encodeSendParams, readMessage, sendParams, toMessage, toSendRequest } from './messages.js'
 import { encodePart, part } from './parts.js'
 import { encodeTaskPushConfig, taskPushConfig } from './push-config.js'
 import { go, type Spelling, standard } from './spelling.js'
+import { encodeArtifactEvent, encodeStatusEvent, readEvent } from './stream.js'
 import {
   encodeArtifact,
   encodeStatus,

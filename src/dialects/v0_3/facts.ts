@@ -1,3 +1,4 @@
+import type { Loss } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
 /** A2A v0.3. Requests of v0.2 have the same shape, and v0.2 clients read v0.3 responses (RL-02-3). */
@@ -9,3 +10,61 @@ export const facts = {
   cardVersion: '0.3',
   isListed: true,
 } as const satisfies DialectFacts
+
+export const losses: readonly Loss[] = [
+  { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
+  { direction: 'in', what: '`final` of status updates', remedy: 'computed from the state when sent' },
+  {
+    direction: 'in',
+    what: 'the state `unknown` of a peer’s task, and no state at all',
+    remedy: 'read as working: not known to have ended, so look again',
+  },
+  {
+    direction: 'in',
+    what: 'the webhook id `default`',
+    remedy: 'it means the webhook that was given no id, which is called like its task',
+  },
+  {
+    direction: 'in',
+    what: 'the zone of timestamps that have none, and digits below the millisecond',
+    remedy: 'read as UTC',
+  },
+  { direction: 'in', what: 'timestamps of a peer’s task that cannot be read' },
+  { direction: 'in', what: 'over REST and gRPC: a `historyLength` of 0, which reads as not given' },
+  {
+    direction: 'in',
+    what: 'signatures of cards: what they sign is the card as it was received',
+    remedy: 'verify before decoding',
+  },
+  {
+    direction: 'out',
+    what: 'data parts that are no objects',
+    remedy: 'wrapped as `{"value": …}` and marked with `data_part_compat` in the metadata of the part',
+  },
+  {
+    direction: 'out',
+    what: 'media type and file name of text and data parts',
+    remedy: '`a2aMediaType` and `a2aFilename` in the metadata of the part',
+  },
+  {
+    direction: 'out',
+    what: 'over REST and gRPC: `referenceTaskIds`',
+    remedy: '`a2aReferenceTaskIds` in the metadata of the message',
+  },
+  { direction: 'out', what: 'over gRPC: the metadata of a cancellation' },
+  {
+    direction: 'out',
+    what: 'over REST and gRPC: the wish for a task without history',
+    remedy: 'the history that comes is dropped',
+  },
+  { direction: 'out', what: 'over gRPC, to peers of 0.3.0 exactly: metadata of parts and names of files' },
+  { direction: 'out', what: 'tenants, and interfaces that have one', remedy: 'mount the agent once for each tenant' },
+  { direction: 'out', what: 'interfaces of other versions' },
+  { direction: 'out', what: 'the OAuth device code flow and `pkceRequired`' },
+  { direction: 'out', what: 'signatures of the card: they sign another text' },
+  {
+    direction: 'out',
+    what: 'over JSON-RPC: webhooks of a task beyond the first hundred',
+    remedy: 'list them over REST',
+  },
+]

@@ -15,11 +15,19 @@ import {
   string,
   struct,
 } from '../decode.js'
-import { toldMessage } from '../told.js'
+import { toldMessage } from '../lenient-decoders.js'
 import { encodePart, part } from './parts.js'
-import { encodeWebhook, givenId, webhook } from './push-configs.js'
-import { reserved, withoutKeys } from './reserved-metadata.js'
-import { inBothShapes, inEveryPartForm, role, type Shape, type Spelling, type Wire } from './spelling.js'
+import { encodeWebhook, givenId, webhook } from './push-config.js'
+import {
+  inBothShapes,
+  inEveryPartForm,
+  reserved,
+  role,
+  type Shape,
+  type Spelling,
+  type Wire,
+  withoutKeys,
+} from './spelling.js'
 
 /** A message that is sent: it says something (R3-SEND-2). `kind` may be missing (RL-02-3) and is not looked at. */
 const sentMessage = inEveryPartForm((form, shape) =>

@@ -8,11 +8,11 @@ import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type { ListTaskPushNotificationConfigsResponse, ListTasksResponse } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { type Decoder, decodeOrThrow } from '../decode.js'
-import type { CallFacts, GrpcCodec, OperationCodec } from '../dialect.js'
+import type { CallFacts, GrpcCodec, OperationCodec, RestRoute } from '../dialect.js'
 import { quirksOf } from '../quirks.js'
 import { encodeCard, encodeProtoCard } from './card.js'
 import { sendRequest } from './messages.js'
-import { encodePushConfig, pushConfig } from './push-configs.js'
+import { encodePushConfig, pushConfig } from './push-config.js'
 import {
   cancelTaskRequest,
   deletePushConfigRequest,
@@ -176,3 +176,32 @@ export const rpcs: ReadonlyMap<string, Operation> = new Map([
   ['SetTaskPushNotificationConfig', 'createTaskPushNotificationConfig'],
   ['GetExtendedAgentCard', 'getExtendedAgentCard'],
 ])
+
+const configs = '/v1/tasks/{taskId}/pushNotificationConfigs'
+
+export const routes: readonly RestRoute[] = [
+  { method: 'POST', path: '/v1/message:send', operation: 'sendMessage' },
+  { method: 'POST', path: '/v1/message:stream', operation: 'sendStreamingMessage' },
+  { method: 'GET', path: '/v1/tasks', operation: 'listTasks' },
+  { method: 'GET', path: '/v1/tasks/{taskId}', operation: 'getTask' },
+  { method: 'POST', path: '/v1/tasks/{taskId}:cancel', operation: 'cancelTask' },
+  // POST in the prose, GET in the protobuf: both are served.
+  { method: 'GET', path: '/v1/tasks/{taskId}:subscribe', operation: 'subscribeToTask' },
+  { method: 'POST', path: '/v1/tasks/{taskId}:subscribe', operation: 'subscribeToTask' },
+  { method: 'POST', path: configs, operation: 'createTaskPushNotificationConfig' },
+  // The protobuf of 0.3.0 has this path by mistake, and callers that follow it.
+  { method: 'POST', path: '/v1/task/{taskId}/pushNotificationConfigs', operation: 'createTaskPushNotificationConfig' },
+  { method: 'GET', path: configs, operation: 'listTaskPushNotificationConfigs' },
+  { method: 'GET', path: `${configs}/{configId}`, operation: 'getTaskPushNotificationConfig' },
+  { method: 'DELETE', path: `${configs}/{configId}`, operation: 'deleteTaskPushNotificationConfig' },
+  { method: 'GET', path: '/v1/card', operation: 'getExtendedAgentCard' },
+  // 0.2 had no method for it: a plain GET beside JSON-RPC, in its shape (RL-02-4).
+  {
+    method: 'GET',
+    path: '/agent/authenticatedExtendedCard',
+    operation: 'getExtendedAgentCard',
+    codec: jsonOperations.getExtendedAgentCard,
+    httpStatus: ({ code }) =>
+      code === 'EXTENDED_AGENT_CARD_NOT_CONFIGURED' || code === 'UNSUPPORTED_OPERATION' ? 404 : undefined,
+  },
+]

@@ -10,7 +10,7 @@ import type {
   SecurityScheme,
 } from '../../model/agent-card.js'
 import { array, boolean, converted, decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
-import { mapOf, securityRequirement, securityScheme } from '../read-security.js'
+import { mapOf, securityRequirement, securityScheme } from '../security.js'
 
 const texts = optional(array(string))
 const security = optional(array(securityRequirement))

@@ -21,8 +21,7 @@ import {
   utcTimestamp,
 } from '../decode.js'
 import { historyLength } from './messages.js'
-import { givenId } from './push-configs.js'
-import { splitName } from './resource-names.js'
+import { givenId, splitName } from './push-config.js'
 import { inBothShapes, type Shape, taskState } from './spelling.js'
 
 /**

@@ -21,7 +21,7 @@ import {
 import { decodeCard } from './card.js'
 import { v0_3 } from './index.js'
 import { decodeMessage, decodeSendRequest, encodeMessage, encodeSendRequest } from './messages.js'
-import { decodePushConfig, encodePushConfig } from './push-configs.js'
+import { decodePushConfig, encodePushConfig } from './push-config.js'
 import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling } from './spelling.js'
 import { decodeEvent, decodeTask, encodeEvent, encodeTask } from './tasks.js'
 

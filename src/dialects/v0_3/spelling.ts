@@ -3,12 +3,14 @@
  * have the protobuf's shape. REST uses the JSON names of the protobuf, gRPC its own.
  * Reading is more lenient than writing: both enum forms are understood everywhere (`enums.ts`).
  */
+
 import type { Role } from '../../model/message.js'
+import type { Struct } from '../../model/part.js'
 import { type TaskState, taskStates } from '../../model/task.js'
 import type { Decoder } from '../decode.js'
 import type { FileEncoding } from '../quirks.js'
 
-export { role, taskState } from '../enums.js'
+export { role, taskState } from '../decode.js'
 
 /** An object on the wire, under construction. */
 export type Wire = Record<string, unknown>
@@ -110,3 +112,17 @@ function inEveryFileEncoding<T>(make: (form: FileEncoding) => T): Readonly<Recor
 }
 
 export const exampleMessage = { kind: 'message', messageId: '1', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+
+export const reserved = {
+  mediaType: 'a2aMediaType',
+  filename: 'a2aFilename',
+  referenceTaskIds: 'a2aReferenceTaskIds',
+  /** The flag other SDKs use as well (RM-PART-1). */
+  wrappedData: 'data_part_compat',
+} as const
+
+/** The metadata without these keys; nothing when none are left. */
+export function withoutKeys(metadata: Struct, keys: readonly string[]): Struct | undefined {
+  const rest = Object.entries(metadata).filter(([key]) => !keys.includes(key))
+  return rest.length > 0 ? Object.fromEntries(rest) : undefined
+}

@@ -2,8 +2,8 @@
 import type { Operation } from '../../model/operations.js'
 import type { StreamItem } from '../../model/service.js'
 import type { CallFacts, StreamCall, StreamEncoder } from '../dialect.js'
+import { acceptsOnlyEvents } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
-import { acceptsOnlyEvents } from '../stream-errors.js'
 import { grpcSpellings, jsonSpelling, restSpellings, type Wire } from './spelling.js'
 import { encodeEvent } from './tasks.js'
 

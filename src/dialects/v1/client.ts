@@ -1,16 +1,187 @@
 /** v1.0 as callers speak it. */
+
+import type { StreamResponse } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import { type Operation, operations as table } from '../../model/operations.js'
-import type { ClientDialect, RequestCodec, RestRequestCodec, StreamDecoder, StreamRequest } from '../client-dialect.js'
-import { createStreamDecoder } from '../gaps.js'
+import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
+import type {
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetExtendedAgentCardRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  ListTasksRequest,
+  SendMessageRequest,
+  SubscribeToTaskRequest,
+} from '../../model/service.js'
+import type { Task } from '../../model/task.js'
+import type {
+  ClientDialect,
+  RequestCodec,
+  RestRequest,
+  RestRequestCodec,
+  StreamDecoder,
+  StreamRequest,
+} from '../client-dialect.js'
+import { array, converted, type Decoder, decodeOrThrow, object, optional, required, string } from '../decode.js'
+import { createStreamDecoder, filledAnswer, filledTask, type Known, knownFrom } from '../fill-missing.js'
+import { toldEvent, toldMessage, toldObjects, toldTaskList } from '../lenient-decoders.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
 import { listsInterfaces } from '../recognise.js'
-import { decodeEvent, decoders } from './client-answers.js'
-import { restRequests } from './client-requests.js'
+import { get, post, remove, segment } from '../rest-route.js'
+import { decodeCard, toV1Request } from './card.js'
 import { errors } from './errors.js'
 import { facts } from './facts.js'
-import { decodeCard } from './read-card.js'
-import { toV1Request } from './v1-members.js'
+import { toldPart } from './messages.js'
+
+const message = toldMessage(toldPart)
+const told = toldObjects(toldPart, message)
+const event = toldEvent(message, told, { hasKinds: false })
+const taskList = toldTaskList(told.task)
+
+/** Credentials may be kept from the reader, and the scheme with them. */
+const authentication = converted(
+  object<Partial<Omit<AuthenticationInfo, 'schemes'>>>({ scheme: optional(string), credentials: optional(string) }),
+  ({ scheme, ...rest }): AuthenticationInfo | undefined => (scheme === undefined ? undefined : { scheme, ...rest }),
+)
+
+const pushConfig = object<TaskPushNotificationConfig>({
+  tenant: optional(string),
+  id: optional(string),
+  taskId: optional(string),
+  url: required(string),
+  token: optional(string),
+  authentication: optional(authentication),
+})
+
+const pushConfigPage = object<Partial<ListTaskPushNotificationConfigsResponse>>({
+  configs: optional(array(pushConfig)),
+  nextPageToken: optional(string),
+})
+
+/** A page, or the configs alone as in 0.3. */
+const pushConfigList: Decoder<Partial<ListTaskPushNotificationConfigsResponse>> = (value, faults) =>
+  pushConfigPage(Array.isArray(value) ? { configs: value } : value, faults)
+
+export function decodeEvent(wire: unknown): StreamResponse {
+  return decodeOrThrow(event, wire)
+}
+
+/** The task is in the path over REST, and some servers leave it there. */
+function withTask(config: TaskPushNotificationConfig, { taskId }: Known): TaskPushNotificationConfig {
+  return config.taskId === undefined && taskId !== undefined ? { ...config, taskId } : config
+}
+
+type Decode = RequestCodec['decode']
+
+const decodeTask: Decode = (answer, request, facts): Task =>
+  filledTask(decodeOrThrow(told.task, answer), knownFrom(request, facts))
+
+const decodeConfig: Decode = (answer, request, facts): TaskPushNotificationConfig =>
+  withTask(decodeOrThrow(pushConfig, answer), knownFrom(request, facts))
+
+/** For streams: an answer that is none is the only element of one, and read as such. */
+const asItIs: Decode = (answer) => answer
+
+export const decoders: Readonly<Record<Operation, Decode>> = {
+  sendMessage: (answer, request, facts) => filledAnswer(decodeEvent(answer), knownFrom(request, facts)),
+  sendStreamingMessage: asItIs,
+  subscribeToTask: asItIs,
+  getTask: decodeTask,
+  cancelTask: decodeTask,
+  listTasks(answer, _request, facts) {
+    const page = decodeOrThrow(taskList, answer)
+    return { ...page, tasks: page.tasks.map((task) => filledTask(task, facts)) }
+  },
+  createTaskPushNotificationConfig: decodeConfig,
+  getTaskPushNotificationConfig: decodeConfig,
+  listTaskPushNotificationConfigs(answer, request, facts) {
+    const { configs = [], nextPageToken = '' } = decodeOrThrow(pushConfigList, answer ?? {})
+    const known = knownFrom(request, facts)
+    return { configs: configs.map((config) => withTask(config, known)), nextPageToken }
+  },
+  // `{}`, `null` or nothing (R-PUSH-6).
+  deleteTaskPushNotificationConfig: () => undefined,
+  getExtendedAgentCard: (answer) => decodeCard(answer),
+}
+
+/** Below the tenant the request is for, where it names one (R-TEN-2). */
+function under(tenant: string | undefined, path: string): string {
+  return tenant ? `/${segment('tenant', tenant)}${path}` : path
+}
+
+function ofTask(tenant: string | undefined, id: string, action = ''): string {
+  return under(tenant, `/tasks/${segment('id', id)}${action}`)
+}
+
+function configs(tenant: string | undefined, taskId: string | undefined): string {
+  return under(tenant, `/tasks/${segment('taskId', taskId)}/pushNotificationConfigs`)
+}
+
+function sendTo(path: string): (request: SendMessageRequest) => RestRequest {
+  return ({ tenant, ...body }) => post(under(tenant, path), body)
+}
+
+const sendMessage = sendTo('/message:send')
+const sendStreamingMessage = sendTo('/message:stream')
+
+function getTask({ tenant, id, historyLength }: GetTaskRequest): RestRequest {
+  return get(ofTask(tenant, id), { historyLength })
+}
+
+function listTasks({ tenant, ...filter }: ListTasksRequest): RestRequest {
+  return get(under(tenant, '/tasks'), filter)
+}
+
+function cancelTask({ tenant, id, ...body }: CancelTaskRequest): RestRequest {
+  return post(ofTask(tenant, id, ':cancel'), body)
+}
+
+/** GET in the protocol file, POST in the prose and in most clients; whoever serves only one serves POST. */
+function subscribeToTask({ tenant, id }: SubscribeToTaskRequest): RestRequest {
+  return post(ofTask(tenant, id, ':subscribe'), {})
+}
+
+function createConfig({ tenant, taskId, ...body }: TaskPushNotificationConfig): RestRequest {
+  return post(configs(tenant, taskId), body)
+}
+
+function getConfig({ tenant, taskId, id }: GetTaskPushNotificationConfigRequest): RestRequest {
+  return get(`${configs(tenant, taskId)}/${segment('id', id)}`)
+}
+
+function listConfigs({ tenant, taskId, ...page }: ListTaskPushNotificationConfigsRequest): RestRequest {
+  return get(configs(tenant, taskId), page)
+}
+
+function deleteConfig({ tenant, taskId, id }: DeleteTaskPushNotificationConfigRequest): RestRequest {
+  return remove(`${configs(tenant, taskId)}/${segment('id', id)}`)
+}
+
+function getExtendedCard({ tenant }: GetExtendedAgentCardRequest): RestRequest {
+  return get(under(tenant, '/extendedAgentCard'))
+}
+
+/** Requests are those of their operations: the service that is called says so, the table cannot. */
+function of<Request extends object>(make: (request: Request) => RestRequest): RestRequestCodec['encode'] {
+  return (request) => make((request ?? {}) as Request)
+}
+
+export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']>> = {
+  sendMessage: of(sendMessage),
+  sendStreamingMessage: of(sendStreamingMessage),
+  getTask: of(getTask),
+  listTasks: of(listTasks),
+  cancelTask: of(cancelTask),
+  subscribeToTask: of(subscribeToTask),
+  createTaskPushNotificationConfig: of(createConfig),
+  getTaskPushNotificationConfig: of(getConfig),
+  listTaskPushNotificationConfigs: of(listConfigs),
+  deleteTaskPushNotificationConfig: of(deleteConfig),
+  getExtendedAgentCard: of(getExtendedCard),
+}
 
 const names = Object.keys(table) as Operation[]
 

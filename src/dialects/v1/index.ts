@@ -1,13 +1,12 @@
 import { eventJson } from '../../model/event.js'
 import type { StreamItem } from '../../model/service.js'
 import type { Dialect, StreamEncoder } from '../dialect.js'
-import { errorDetails } from '../error-details.js'
+import { acceptsOnlyEvents, errorDetails } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
-import { acceptsOnlyEvents } from '../stream-errors.js'
+import { toV1Card } from './card.js'
 import { type ErrorProfile, errorsOf } from './errors.js'
 import { facts } from './facts.js'
 import { grpcOperations, methods, operations, routes } from './operations.js'
-import { toV1Card } from './v1-members.js'
 
 export interface V1Options {
   /** Which release's HTTP and gRPC statuses errors have. Default 1.0.1. */

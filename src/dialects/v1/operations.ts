@@ -2,6 +2,7 @@
 import { type Operation, operations as table } from '../../model/operations.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
 import type { GrpcCodec, OperationCodec, RestRoute } from '../dialect.js'
+import { toV1Result } from './card.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
 import {
   cancelTaskRequest,
@@ -13,7 +14,6 @@ import {
   listTasksRequest,
   subscribeToTaskRequest,
 } from './tasks.js'
-import { toV1Result } from './v1-members.js'
 
 /** A config that is created on its own must name its task. */
 const ofTask = object<{ readonly taskId: string }>({ taskId: required(string) })

@@ -134,3 +134,95 @@ export function checkUnique(places: readonly Place[], requirement: string, what:
     seen.add(place.value)
   }
 }
+
+const deepest = 16
+const mostValues = 5000
+const longestScan = 4096
+
+/** Members whose text is a credential by their name. */
+const secretName =
+  /^(api[-_]?key|client[-_]?secret|secret|password|passwd|(access|refresh|id|auth)?[-_]?token|private[-_]?key|credentials?|authorization)$/i
+
+/** A single word with no spaces, as credentials are; neither a URL nor JSON. */
+const secretShape = /^[\w+/=.~-]{8,}$/
+
+const secretValues = [
+  /-----BEGIN [A-Z ]{0,20}PRIVATE KEY/,
+  /\b(Bearer|Basic) [\w+/=.~-]{16,}/i,
+  /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/,
+  /\b(AKIA|ASIA)[A-Z\d]{16}\b/,
+  /\bAIza[\w-]{35}/,
+  /\bgh[pousr]_[A-Za-z\d]{30,}/,
+  /\bsk-[\w-]{20,}/,
+  /\bxox[abprs]-[\w-]{10,}/,
+  /^[a-z][a-z\d+.-]{0,20}:\/\/[^/\s@:]{1,200}:[^/\s@]{1,200}@/i,
+]
+
+/** Warns without ever repeating what was found. */
+export function checkSecrets(card: Place, requirement: string): void {
+  let left = mostValues
+  function visit(place: Place, name: string, depth: number): void {
+    if (left-- <= 0 || depth > deepest) return
+    if (typeof place.value === 'string') {
+      if (isSecret(name, place.value)) place.warn(requirement, 'looks like a credential, and cards are public')
+    } else if (Array.isArray(place.value)) {
+      for (const element of place.elements()) visit(element, name, depth + 1)
+    } else if (isObject(place.value)) {
+      for (const [member, each] of place.members()) visit(each, member, depth + 1)
+    }
+  }
+  visit(card, '', 0)
+}
+
+function isSecret(name: string, value: string): boolean {
+  const text = value.slice(0, longestScan)
+  if (secretName.test(name.slice(0, 40)) && secretShape.test(text)) return true
+  return secretValues.some((pattern) => pattern.test(text))
+}
+
+const longestHeader = 8192
+
+export interface SignatureRules {
+  /** The rule about members. */
+  readonly shape: string
+  /** The rule about the protected header; absent where a version has none. */
+  readonly header?: string
+}
+
+export function checkSignatures(signatures: Place, rules: SignatureRules): void {
+  for (const signature of checkArray(signatures, rules.shape)) {
+    if (!requireObject(signature, rules.shape)) continue
+    checkObject(signature.at('header'), rules.shape)
+    checkBase64Url(signature.at('signature'), rules.shape)
+    const isReadable = checkBase64Url(signature.at('protected'), rules.shape)
+    if (isReadable && rules.header !== undefined) checkHeader(signature.at('protected'), rules.header)
+  }
+}
+
+function checkBase64Url(place: Place, requirement: string): boolean {
+  const text = requireText(place, requirement)
+  if (!text) return false
+  if (text.length <= longestHeader && /^[\w-]+$/.test(text)) return true
+  place.error(requirement, 'must be base64url')
+  return false
+}
+
+function checkHeader(place: Place, requirement: string): void {
+  const header = parse(place.value as string) // which `checkBase64Url` has seen
+  if (!isObject(header)) {
+    place.error(requirement, 'must hold a JSON object')
+    return
+  }
+  if (typeof header.alg !== 'string' || typeof header.kid !== 'string')
+    place.error(requirement, 'must name alg and kid')
+  if (header.alg === 'none') place.error('R-SIGN-6', 'names the algorithm none, which proves nothing')
+  if (header.typ !== undefined && header.typ !== 'JOSE') place.warn(requirement, 'should have the typ JOSE')
+}
+
+function parse(base64Url: string): unknown {
+  try {
+    return JSON.parse(atob(base64Url.replaceAll('-', '+').replaceAll('_', '/')))
+  } catch {
+    return undefined
+  }
+}

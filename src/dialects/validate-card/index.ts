@@ -1,2 +1,2 @@
-export type { CardProblem, CardReport, CardVersion, Severity } from './report.js'
+export type { CardProblem, CardReport, CardVersion, Severity } from './place.js'
 export { validateCard } from './validate-card.js'

@@ -6,6 +6,8 @@ import {
   checkGrpcAddress,
   checkModes,
   checkObject,
+  checkSignatures,
+  checkText,
   checkTexts,
   checkUnique,
   checkUrl,
@@ -16,7 +18,6 @@ import {
 } from './checks.js'
 import { type Place, quote } from './place.js'
 import { checkRequirementsOf03, checkSchemesOf03 } from './schemes.js'
-import { checkSignatures } from './signatures.js'
 import { checkExtensions } from './v1.js'
 
 const rule = 'R3-CARD-1'
@@ -120,6 +121,44 @@ function checkSkills(card: Place): void {
   checkUnique(
     skills.map((skill) => skill.at('id')),
     rule,
+    'id',
+  )
+}
+
+const ruleOf01 = 'RL-02-1'
+const words = ['text', 'data', 'file'] as const
+
+export function checkV01(card: Place): void {
+  for (const name of ['name', 'version']) requireText(card.at(name), ruleOf01)
+  checkText(card.at('description'), ruleOf01)
+  requireUrl(card.at('url'), ruleOf01)
+  checkUrl(card.at('documentationUrl'), ruleOf01)
+  checkCapabilitiesOf03(card.at('capabilities'), ruleOf01)
+  for (const name of ['defaultInputModes', 'defaultOutputModes'])
+    checkModes(checkArray(card.at(name), ruleOf01), ruleOf01, words)
+  if (checkObject(card.at('provider'), ruleOf01)) {
+    requireText(card.at('provider').at('organization'), ruleOf01)
+    checkUrl(card.at('provider').at('url'), ruleOf01)
+  }
+  const authentication = card.at('authentication')
+  if (checkObject(authentication, ruleOf01)) {
+    checkTexts(requireArray(authentication.at('schemes'), ruleOf01, 0), ruleOf01)
+    checkText(authentication.at('credentials'), ruleOf01)
+  }
+  checkSkillsOf01(requireArray(card.at('skills'), ruleOf01, 0))
+}
+
+function checkSkillsOf01(skills: readonly Place[]): void {
+  for (const skill of skills) {
+    if (!requireObject(skill, ruleOf01)) continue
+    for (const name of ['id', 'name']) requireText(skill.at(name), ruleOf01)
+    checkText(skill.at('description'), ruleOf01)
+    for (const name of ['tags', 'examples']) checkTexts(checkArray(skill.at(name), ruleOf01), ruleOf01)
+    for (const name of ['inputModes', 'outputModes']) checkModes(checkArray(skill.at(name), ruleOf01), ruleOf01, words)
+  }
+  checkUnique(
+    skills.map((skill) => skill.at('id')),
+    ruleOf01,
     'id',
   )
 }

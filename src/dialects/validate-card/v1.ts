@@ -7,6 +7,7 @@ import {
   checkGrpcAddress,
   checkModes,
   checkObject,
+  checkSignatures,
   checkText,
   checkTexts,
   checkUnique,
@@ -18,7 +19,6 @@ import {
 } from './checks.js'
 import { type Place, quote } from './place.js'
 import { checkRequirementsOf1, checkSchemesOf1 } from './schemes.js'
-import { checkSignatures } from './signatures.js'
 
 /** Members that 0.3 had and a pure card must not have (R-JSON-13). */
 const formerMembers = ['protocolVersion', 'security', 'supportsAuthenticatedExtendedCard', 'authentication'] as const

@@ -1,9 +1,7 @@
 import { isObject } from '../../model/is-object.js'
-import { Place } from './place.js'
-import { type CardReport, type CardVersion, Findings } from './report.js'
-import { checkSecrets } from './secrets.js'
-import { checkV01 } from './v0_1.js'
-import { checkV03 } from './v0_3.js'
+import { checkSecrets } from './checks.js'
+import { type CardReport, type CardVersion, Findings, Place } from './place.js'
+import { checkV01, checkV03 } from './v0_3.js'
 import { checkV1 } from './v1.js'
 
 /**

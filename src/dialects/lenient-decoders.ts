@@ -23,11 +23,12 @@ import {
   optional,
   refuse,
   required,
+  role,
   string,
   struct,
+  toldState,
   utcTimestamp,
 } from './decode.js'
-import { role, toldState } from './enums.js'
 
 /** A message without parts is no reason to lose the task around it, nor is one without an id or a role. */
 export function toldMessage(part: Decoder<Part>): Decoder<Message> {
