@@ -1,16 +1,16 @@
 import type { Message } from '../model/message.js'
 import type { CallContext, SendMessageRequest } from '../model/service.js'
 
-// Only makes ids differ; nothing depends on its value.
+// Makes ids unique; nothing depends on its value.
 let messages = 0
 
-/** A user's message with one text part. */
+/** Creates a message of the user with one text part. `more` adds or replaces members. */
 export function userMessage(text: string, more: Partial<Message> = {}): Message {
   messages += 1
   return { messageId: `message-${messages}`, role: 'ROLE_USER', parts: [{ text }], ...more }
 }
 
-/** A request to send one text. */
+/** Creates a `SendMessageRequest` with one text part. */
 export function send(
   text: string,
   more: Partial<Message> = {},
@@ -19,7 +19,7 @@ export function send(
   return { message: userMessage(text, more), ...(configuration && { configuration }) }
 }
 
-/** The context of a call by `ann`, in v1.0. */
+/** Creates the context of a call by the given caller, `ann` by default. */
 export function callBy(owner = 'ann', more: Partial<CallContext> = {}): CallContext {
   return { caller: { id: owner }, ...more }
 }

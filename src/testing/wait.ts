@@ -1,6 +1,6 @@
 type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>
 
-/** Waits for a condition, never for a time: resolves with the first truthy value, or fails at the deadline. */
+/** Waits until the condition is truthy and resolves with its value. Throws after `deadlineMs`, 5 s by default. */
 export async function until<T>(
   probe: () => T | Promise<T>,
   options: { readonly deadlineMs?: number } = {},
@@ -9,18 +9,26 @@ export async function until<T>(
   for (;;) {
     const value = await probe()
     if (value) return value as Truthy<T>
-    if (Date.now() > deadline) throw new Error(`Not so within ${options.deadlineMs ?? 5000} ms: ${probe}`)
+    if (Date.now() > deadline)
+      throw new Error(`The condition was not met within ${options.deadlineMs ?? 5000} ms: ${probe}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
-/** A promise and its ends, for handlers that wait until a test lets them go. */
+/** A promise that a test resolves, for handlers that must wait. */
 export interface Gate {
   readonly opened: Promise<void>
   open(): void
 }
 
 /** Makes a gate: a promise that a test opens. */
+/**
+ * Creates a gate that is closed.
+ *
+ * ```ts
+ * const { opened, open } = gate()
+ * ```
+ */
 export function gate(): Gate {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => {

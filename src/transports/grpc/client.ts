@@ -138,31 +138,31 @@ function same(bytes: Buffer): Buffer {
 }
 
 export interface GrpcTls {
-  /** PEM. Default: the authorities Node trusts. */
+  /** Trusted authorities, PEM. Default: those of Node. */
   readonly ca?: string | Buffer
-  /** PEM, for agents that want to know their callers by certificate; `key` belongs to it. */
+  /** Client certificate and its `key`, PEM. */
   readonly cert?: string | Buffer
   readonly key?: string | Buffer
 }
 
 export interface ChannelOptions {
-  /** `host:port`, as cards have it; `http://…`, `https://…` and `dns:///…` are understood too (R-GRPC-5). */
+  /** `host:port`, as in cards; also `http://…`, `https://…` and `dns:///…` (R-GRPC-5). */
   readonly authority: string
   /**
    * `https://…` is always encrypted, and so is port 443 unless this is `false`; everything else is when
    * this is given. (A card's `host:port` does not say, and R-GRPC-5's suite means plaintext by it.)
    */
   readonly tls?: false | GrpcTls
-  /** Addresses of the host that may be dialled. Default: those that a look-up answers. */
+  /** Addresses to dial. Default: grpc-js resolves the host. */
   readonly addresses?: readonly string[]
-  /** An answer or an event that is larger is refused. */
+  /** Larger responses and events are refused. */
   readonly maxMessageBytes: number
   readonly userAgent?: string
 }
 
-/** Servers may close connections on which pings come more often than every five minutes. */
+/** Servers may close connections with pings more often than every five minutes. */
 const keepaliveMs = 6 * 60_000
-/** The caller decides when to try again; a connection must not be asleep for long by then. */
+/** Short, because the caller decides about retries. */
 const firstReconnectMs = 100
 const longestReconnectMs = 2_000
 
@@ -179,9 +179,9 @@ export function openChannel(options: ChannelOptions): Client {
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.initial_reconnect_backoff_ms': firstReconnectMs,
     'grpc.max_reconnect_backoff_ms': longestReconnectMs,
-    // Two clients of one agent may have different credentials: they share nothing.
+    // Clients of one agent may have different credentials: do not share connections.
     'grpc.use_local_subchannel_pool': 1,
-    // Neither a name server nor the environment decides about retries and routes.
+    // DNS and the environment must not change retries and routes.
     'grpc.service_config_disable_resolution': 1,
     'grpc.enable_http_proxy': 0,
     'grpc.enable_channelz': 0,
@@ -189,7 +189,7 @@ export function openChannel(options: ChannelOptions): Client {
   })
 }
 
-/** A target that needs no look-up. One family of addresses fits into it. */
+/** A target without name resolution. It can hold one address family only. */
 function pinnedTarget(addresses: readonly string[], port: number): string {
   const v4 = addresses.filter((address) => !address.includes(':'))
   if (v4.length > 0) return `ipv4:${v4.map((address) => `${address}:${port}`).join(',')}`
@@ -207,7 +207,7 @@ const form = /^(?:(https?:\/\/)|dns:(?:\/\/\/)?)?(\[[\da-f:.]+\]|[^\s:/?#@[\]\\]
 function parseAuthority({ authority, tls }: Pick<ChannelOptions, 'authority' | 'tls'>): Authority {
   const [, scheme, host, digits, path] = form.exec(authority) ?? []
   const port = digits === undefined ? undefined : Number(digits)
-  // gRPC has no paths below an address: those of web addresses are passed over.
+  // gRPC has no paths: those of web addresses are ignored.
   if (host === undefined || port === 0 || (port ?? 0) > 65_535 || (path !== undefined && scheme === undefined)) {
     throw new TransportError(
       'refused',
@@ -226,7 +226,7 @@ function encrypted({ tls }: ChannelOptions): ChannelCredentials {
   return credentials.createSsl(pem(ca) ?? extraAuthorities(), pem(key), pem(cert))
 }
 
-/** grpc-js does not look where Node looks for further authorities. */
+/** grpc-js ignores NODE_EXTRA_CA_CERTS. */
 function extraAuthorities(): Buffer | null {
   const { NODE_EXTRA_CA_CERTS: file } = process.env
   if (!file) return null

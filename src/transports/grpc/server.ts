@@ -57,10 +57,10 @@ const maxStreams = 1000
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const routes = routesOf(options.dialects)
-  const gate = createGate(options, routes, options.requestMs ?? 60_000)
-  const access: GrpcAccess = options.admit ? { ...options, callerOf: gate.callerOf } : options
+  const admission = createAdmission(options, routes, options.requestMs ?? 60_000)
+  const access: GrpcAccess = options.admit ? { ...options, callerOf: admission.callerOf } : options
   const server = new Server({
-    interceptors: [gate.interceptor],
+    interceptors: [admission.interceptor],
     'grpc.max_concurrent_streams': maxStreams,
     'grpc-node.max_session_memory': maxSessionMegabytes,
     'grpc.max_receive_message_length': options.limits.bodyBytes,
@@ -133,13 +133,17 @@ function routesOf(dialects: readonly Dialect[]): ReadonlyMap<string, ServerRpc> 
   return routes
 }
 
-/** Rapid resets of one connection: so many at once, and so many more each second. */
+/** Rapid resets that one connection may send: a burst, and a rate per second. */
 const burst = 100
 const perSecond = 10
 const rapidMs = 1000
 
-/** Has no effect if the HTTP/2 servers inside the gRPC server are not found; the limits of grpc-js hold then. */
-export function limitResets(server: Server): void {
+/**
+ * Limits requests that a client opens and resets at once (HTTP/2 rapid reset), which the limit on concurrent streams does
+ * not count. A connection beyond the limit is closed with ENHANCE_YOUR_CALM. Calls that are cancelled more than a second
+ * after their start do not count. Has no effect if the HTTP/2 servers of grpc-js are not found.
+ */
+function limitResets(server: Server): void {
   for (const http2Server of http2ServersOf(server)) http2Server.on('session', watchSession)
 }
 
@@ -152,7 +156,7 @@ function watchSession(session: ServerHttp2Session): void {
     atMs = now
     if (left >= 0 || isClosing) return
     isClosing = true
-    // A stream closes while the session is still reading frames; destroying the session then aborts the process.
+    // A stream closes while its session is reading frames. Destroying the session then would abort the process.
     setImmediate(() => {
       if (session.destroyed) return
       session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
@@ -170,18 +174,19 @@ function watchSession(session: ServerHttp2Session): void {
   })
 }
 
-export interface Gate {
+interface AdmissionInterceptor {
   readonly interceptor: ServerInterceptor
-  /** Who made a call that was let in. */
+  /** The caller of an admitted call. */
   callerOf(metadata: Metadata): Caller | undefined
 }
 
-export function createGate(
+/** Authenticates calls and limits the time of their requests, before grpc-js reads a message. */
+function createAdmission(
   access: GrpcAccess,
   routes: ReadonlyMap<string, ServerRpc>,
   /** From the metadata to the end of the request. */
   requestMs: number,
-): Gate {
+): AdmissionInterceptor {
   const { admit } = access
   const admitted = new WeakMap<Metadata, Caller>()
   const interceptor: ServerInterceptor = ({ path }, call) => {
@@ -192,7 +197,7 @@ export function createGate(
         call.sendStatus({ code: status.UNAUTHENTICATED, details: 'Missing or invalid credentials' })
         return
       }
-      // Whoever is nobody cannot have its calls appear in somebody's trace.
+      // Ignore trace headers of unauthenticated callers.
       const trace = caller && metadata && readTraceContext((name) => headersOf(metadata).get(name))
       const {
         code,
