@@ -1,4 +1,4 @@
-/** A port of one's own: where it is, who may come in, and what went wrong in plain words. */
+/** Opens and closes ports, and refuses insecure combinations of address and `auth`. */
 import type { AddressInfo } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { type Auth, assertAuth, requirementsOf, schemesOf } from '../auth/requirement.js'
@@ -11,7 +11,7 @@ export type GuardedPort = PortOptions & { readonly auth?: Auth | 'none' }
 const usualHost = '127.0.0.1'
 const lastBytesMs = 1000
 
-/** Takes the port, and says where that is. */
+/** Listens, and returns the bound address. */
 export async function listen({ server }: Listener, { port = 0, host = usualHost, tls }: PortOptions): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => reject(inWords(error, port, host))
@@ -25,19 +25,19 @@ export async function listen({ server }: Listener, { port = 0, host = usualHost,
   return `${tls ? 'https' : 'http'}://${spellHost(host)}:${bound}`
 }
 
-/** Gives the port back: takes no new connections, lets what is under way come to its end, then closes what is left. */
+/** Closes the port: accepts no new connections, waits for calls under way, then closes the remaining connections. */
 export async function closePort(listener: Listener, finish: () => Promise<void>): Promise<void> {
   const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
   listener.closeIdle()
   await finish()
-  // Streams have ended; their last bytes get a moment to leave.
+  // Streams have ended; give their last bytes time to be sent.
   const lastCall = setTimeout(() => listener.closeAll(), lastBytesMs)
   listener.closeIdle()
   await closed
   clearTimeout(lastCall)
 }
 
-/** The two mistakes everybody makes once. */
+/** Explains the two common errors. */
 function inWords(error: NodeJS.ErrnoException, port: number, host: string): Error {
   if (error.code === 'EADDRINUSE') return new Error(`Port ${port} is in use: choose another one`, { cause: error })
   if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is no address of this machine`, { cause: error })
@@ -48,7 +48,7 @@ export function isLoopback(host = usualHost): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
-/** Strangers are let in only by those who say so. */
+/** Rejects a public address without `auth`, unless `auth` is `'none'` explicitly. */
 export function assertClosedByDefault({ host = usualHost, auth }: GuardedPort, what = 'agent'): void {
   if (Array.isArray(auth) && auth.length === 0)
     throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
@@ -60,8 +60,8 @@ export function assertClosedByDefault({ host = usualHost, auth }: GuardedPort, w
 }
 
 /**
- * With `mtls` the port asks for certificates. It does not insist on one, unless told to, because the card is for
- * everybody, and other schemes may stand beside it: who has shown none that is trusted is refused with the call.
+ * With `mtls` the port asks for client certificates. It requires none unless `tls` says so: cards are public, and callers may
+ * use another scheme. Calls without a trusted certificate are rejected later.
  */
 export function tlsFor({ tls, auth }: GuardedPort): TlsOptions | undefined {
   const schemes = auth === undefined || auth === 'none' ? [] : schemesOf(requirementsOf(auth))

@@ -1,4 +1,4 @@
-/** Agents behind a port. */
+/** Serves agents on a port. */
 import { channel } from 'node:diagnostics_channel'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
@@ -36,19 +36,19 @@ const serveCalls = channel('dragoman:serve')
 
 /** Agents that listen on a port. */
 export interface Served {
-  /** Where the (first) agent is. */
+  /** The address of the (first) agent. */
   readonly url: string
-  /** Every agent and its address. */
+  /** All agents and their addresses. */
   readonly agents: readonly { readonly name: string; readonly url: string }[]
-  /** Where metrics are shown, when they are. */
+  /** The address of the metrics, if they are served. */
   readonly metricsUrl?: string
   /** The operations of each agent, for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
-  /** For operators: deliveries to webhooks that were given up. */
+  /** Webhook deliveries that were given up, for operators. */
   readonly push: PushOperations
   /**
-   * Hands in the credential that a task in AUTH_REQUIRED waits for, however it came here; the task goes on.
-   * `agent` is the agent's name, needed where there are several.
+   * Provides the credential that a task in AUTH_REQUIRED waits for; the task continues. `agent` is the agent's name,
+   * required if there are several agents.
    */
   readonly provideCredential: Assembly['provideCredential']
   /** Drains: stops admitting, lets turns finish up to the deadline, hands the rest over, then closes the port. */
@@ -162,7 +162,7 @@ async function openPort(
   services: Map<string, AgentService>,
 ): Promise<OpenPort> {
   const basePath = settleBasePath(options.basePath)
-  // The card names the port, so the port is taken before there is anything to serve on it.
+  // The card names the port, so the server listens before the agents are ready.
   let handler: Assembly | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
   const answer = toNodeListener({
@@ -224,7 +224,7 @@ function metricsPlace(
   return route && first && { metricsUrl: `${first.base}${route.path}` }
 }
 
-/** Ports share a store, and so the numbers of dead letters, but each knows its own agents only. */
+/** Ports share a store and its dead letters, but each port knows its own agents only. */
 function pushOfAll(ports: readonly PushOperations[]): PushOperations {
   return {
     async deadLetters(query = {}) {
@@ -241,7 +241,7 @@ function pushOfAll(ports: readonly PushOperations[]): PushOperations {
   }
 }
 
-/** Agents with a port of their own stand alone at its root; the others share the common one. */
+/** Agents with their own port are at its root; the others share the common port. */
 function byPort(
   agents: Agents | readonly (Agent | ServedAgent)[],
   { port = 0, publicUrl }: ServeOptions,
