@@ -309,7 +309,7 @@ describe('resolvers', () => {
     }
   })
 
-  it('speak to Nacos: our own door', async () => {
+  it('call the Nacos API of our registry', async () => {
     await using registry = await open({ auth: [apiKey('token')] })
     await using served = await serve(shout)
     const agentCard = await (await fetch(`${served.url}.well-known/agent-card.json`)).text()

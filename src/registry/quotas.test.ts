@@ -73,7 +73,7 @@ describe('what nobody here understands', () => {
     expect(await registry.read({ ...key, instance: 'none' })).toBeUndefined()
   })
 
-  it('comes through all doors as it was published', async () => {
+  it('is the same in all APIs', async () => {
     await using registry = await open()
     const card = heavy('a', 10 * KB)
     const { body } = await registry.call('PUT', '/v1/agents/public/a', { card })

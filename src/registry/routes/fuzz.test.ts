@@ -1,4 +1,4 @@
-/** Whatever is sent to the three doors, none answers with a fault of its own. The same numbers every time. */
+/** Fuzzes the three APIs with seeded requests: none answers with an internal error. */
 import { expect, it } from 'vitest'
 import { createRegistry } from '../create-registry.js'
 import { cardFor } from '../registry.fixture.js'
@@ -17,7 +17,7 @@ const anyMethod = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']
 /** More than these when somebody wants to know: `FUZZ_ROUNDS=100000`. */
 const rounds = Number(process.env.FUZZ_ROUNDS ?? 1500)
 
-it.each([1, 2, 3])('no door fails, whatever is sent (%i)', async (seed) => {
+it.each([1, 2, 3])('no API fails for random requests (%i)', async (seed) => {
   const random = numbers(seed)
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
   const failures: unknown[] = []

@@ -125,7 +125,7 @@ describe('callers who call too often', () => {
   const auth = [apiKey({ 'key-a': 'ann', 'key-b': 'bob' })]
   const [ann, bob] = [{ 'x-api-key': 'key-a' }, { 'x-api-key': 'key-b' }]
 
-  it('are told when to come back, by each door in its own words, and others are not', async () => {
+  it('get a retry delay in the form of each API, and others do not', async () => {
     await using registry = await open({ auth, limits: { rate } })
     for (let n = 0; n < 3; n++) expect((await registry.call('GET', '/v1/agents', undefined, ann)).status).toBe(200)
     const refused = await registry.call('GET', '/v1/agents', undefined, ann)

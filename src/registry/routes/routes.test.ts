@@ -1,11 +1,11 @@
-/** All three doors over real HTTP, call by call. */
+/** All three APIs of the registry over HTTP. */
 import { describe, expect, it } from 'vitest'
 import { apiKey } from '../../auth/static-schemes.js'
 import { at, cardFor, open } from '../registry.fixture.js'
 
 const place = '/v1/agents/public/shout'
 
-describe('the registry’s own door', () => {
+describe('the registry’s own API', () => {
   it('publishes, finds, renews and withdraws (RL-L0-8)', async () => {
     await using registry = await open()
     const { call } = registry
@@ -108,7 +108,7 @@ describe('the registry’s own door', () => {
   })
 })
 
-describe('the door of ARD 0.9', () => {
+describe('the API of ARD 0.9', () => {
   async function filled() {
     const registry = await open({ publicUrl: 'https://registry.example', catalog: { displayName: 'Example' } })
     const skill = (id: string, examples: readonly string[]) => ({ id, name: id, description: id, tags: [id], examples })
@@ -237,7 +237,7 @@ describe('the door of ARD 0.9', () => {
   })
 })
 
-describe('the door of Nacos 3', () => {
+describe('the API of Nacos 3', () => {
   const base = '/nacos/v3/admin/ai/a2a'
   const form = (fields: Record<string, string>) => new URLSearchParams(fields)
   const cardIn = (name: string, version = '1.0.0') => ({ agentCard: JSON.stringify(cardFor(name, { version })) })
@@ -283,7 +283,7 @@ describe('the door of Nacos 3', () => {
     expect(await call('DELETE', `${base}?agentName=Route+Planner`)).toMatchObject(ok)
   })
 
-  it('shares everything with the other doors', async () => {
+  it('shares its agents with the other APIs', async () => {
     await using registry = await open()
     await registry.call('POST', base, form(cardIn('Shared')))
     expect((await registry.call('GET', '/v1/agents/public/Shared')).body.card.name).toBe('Shared')
