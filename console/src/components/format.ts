@@ -15,3 +15,8 @@ export function formatBytes(bytes: number, language: Language): string {
     Number(value),
   )
 }
+
+/** The end of an id: ids that begin with the time differ at the end. */
+export function shortId(id: string): string {
+  return id.slice(-8)
+}

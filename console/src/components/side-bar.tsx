@@ -1,8 +1,9 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { hrefTo } from '../route.js'
-import { type Language, languages, useLanguage } from '../text/text.js'
+import { useSession } from '../server/console-context.js'
+import { logOut } from '../server/log-out.js'
+import { type Language, languages, useLanguage, useText } from '../text/text.js'
 import { Icon, type IconName } from './icon.js'
-import { LogOut } from './log-out.js'
 
 const places = ['agents', 'talk', 'workflows', 'tasks', 'wire', 'compare', 'push', 'registry'] as const
 /** On phones the other links are in a menu. */
@@ -90,5 +91,17 @@ function Logo(): ReactNode {
       />
       <path d="M13 14h6M13 18h4" stroke="#fff" strokeWidth="2.4" strokeLinecap="round" />
     </svg>
+  )
+}
+
+/** Ends a session that was created with a credential. */
+function LogOut(): ReactNode {
+  const { login } = useText()
+  const session = useSession()
+  if (!session.data?.hasLogin || session.error) return null
+  return (
+    <button type="button" className="button is-quiet is-small" onClick={() => void logOut()}>
+      {login.logOut}
+    </button>
   )
 }

@@ -16,7 +16,9 @@ export function interfacesOf(choices: readonly Choice[]): AgentInterfaces {
   const named = choices.map(({ dialect, binding }): Protocol => ({ dialect, binding }))
   return {
     named,
-    unnamed: unnamed.filter((dialect) => !named.some((way) => way.dialect === dialect)).map((dialect) => ({ dialect })),
+    unnamed: unnamed
+      .filter((dialect) => !named.some((protocol) => protocol.dialect === dialect))
+      .map((dialect) => ({ dialect })),
   }
 }
 

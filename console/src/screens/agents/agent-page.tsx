@@ -105,7 +105,7 @@ function Overview({ agent, view }: { readonly agent: string; readonly view: Card
       )}
       <AgentHealth agent={agent} />
       <h3>{labels.interfaces}</h3>
-      <ul className="ways">
+      <ul className="interfaces">
         {choices.map(({ dialect, binding, url }) => (
           <li key={`${dialect} ${binding} ${url}`} className="row">
             <span className="badge accent">{dialect}</span>

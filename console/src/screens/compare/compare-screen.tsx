@@ -35,18 +35,18 @@ export default function CompareScreen(): ReactNode {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const { named, unnamed } = interfacesOf(card.data?.choices ?? [])
   // By default the protocols of the card are chosen.
-  const isChosen = (way: Protocol) => named.includes(way) !== toggled.has(formatProtocol(way))
-  const ways = [...named, ...unnamed].filter(isChosen)
-  const toggle = (way: Protocol) => setToggled(toggledWith(toggled, formatProtocol(way)))
+  const isChosen = (protocol: Protocol) => named.includes(protocol) !== toggled.has(formatProtocol(protocol))
+  const protocols = [...named, ...unnamed].filter(isChosen)
+  const toggle = (protocol: Protocol) => setToggled(toggledWith(toggled, formatProtocol(protocol)))
 
   const send = async (event: FormEvent) => {
     event.preventDefault()
     if (ref === undefined || said.trim() === '') return
-    setAttempts(ways.map((protocol) => ({ protocol, isRunning: true })))
+    setAttempts(protocols.map((protocol) => ({ protocol, isRunning: true })))
     const settle = (protocol: Protocol, outcome: Partial<Attempt>) =>
       setAttempts((before) => before.map((each) => (each.protocol === protocol ? { ...each, ...outcome } : each)))
     await Promise.all(
-      ways.map(async (protocol) => {
+      protocols.map(async (protocol) => {
         let callId: string | undefined
         const outcome = await call(protocol, (id) => {
           callId = id
@@ -97,15 +97,15 @@ export default function CompareScreen(): ReactNode {
               <input type="checkbox" checked={isStream} onChange={({ target }) => setStream(target.checked)} />
               {compare.streaming}
             </label>
-            <button type="submit" className="button is-main" disabled={card.isPending || ways.length === 0}>
+            <button type="submit" className="button is-main" disabled={card.isPending || protocols.length === 0}>
               {compare.run}
             </button>
             <fieldset className="row chips">
               <legend className="hidden-text">{compare.protocols}</legend>
-              {[...named, ...unnamed].map((way) => (
-                <label key={formatProtocol(way)} className="check small">
-                  <input type="checkbox" checked={isChosen(way)} onChange={() => toggle(way)} />
-                  {formatProtocol(way)}
+              {[...named, ...unnamed].map((protocol) => (
+                <label key={formatProtocol(protocol)} className="check small">
+                  <input type="checkbox" checked={isChosen(protocol)} onChange={() => toggle(protocol)} />
+                  {formatProtocol(protocol)}
                 </label>
               ))}
             </fieldset>
@@ -136,6 +136,8 @@ export default function CompareScreen(): ReactNode {
   )
 }
 
-function toggledWith(toggled: ReadonlySet<string>, way: string): ReadonlySet<string> {
-  return toggled.has(way) ? new Set([...toggled].filter((each) => each !== way)) : new Set([...toggled, way])
+function toggledWith(toggled: ReadonlySet<string>, protocol: string): ReadonlySet<string> {
+  return toggled.has(protocol)
+    ? new Set([...toggled].filter((each) => each !== protocol))
+    : new Set([...toggled, protocol])
 }

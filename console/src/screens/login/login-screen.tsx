@@ -10,14 +10,14 @@ import { useText } from '../../text/text.js'
 type Asks = NonNullable<SessionRefusal['asks']>
 
 /** One alternative: schemes that are required together, with their kind of credential. */
-interface Way {
+interface LoginMethod {
   readonly schemes: readonly { readonly name: string; readonly kind: CredentialKind | undefined }[]
 }
 
 /** Exchanges a credential for a session. The browser does not store the credential. */
 export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNode {
   const { login, access } = useText()
-  const ways = waysIn(asks)
+  const methods = methodsOf(asks)
   const [chosen, setChosen] = useState(0)
   const [typed, setTyped] = useState<Readonly<Record<string, Readonly<Record<string, string>>>>>({})
   const queries = useQueryClient()
@@ -28,12 +28,12 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
       await queries.invalidateQueries()
     },
   })
-  const way = ways[chosen] ?? { schemes: [] }
+  const method = methods[chosen] ?? { schemes: [] }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     enter.mutate(
       Object.fromEntries(
-        way.schemes.flatMap(({ name, kind }) => (kind ? [[name, credentialOf(kind, typed[name] ?? {})]] : [])),
+        method.schemes.flatMap(({ name, kind }) => (kind ? [[name, credentialOf(kind, typed[name] ?? {})]] : [])),
       ),
     )
   }
@@ -45,7 +45,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
         </header>
         <div className="body stack">
           <p className="soft">{login.text}</p>
-          {ways.length > 1 && (
+          {methods.length > 1 && (
             <label className="field">
               <span>{login.method}</span>
               <select
@@ -56,7 +56,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
                   setTyped({})
                 }}
               >
-                {ways.map(({ schemes }, place) => (
+                {methods.map(({ schemes }, place) => (
                   <option key={schemes.map(({ name }) => name).join(' ')} value={place}>
                     {schemes.map(({ kind }) => (kind ? access.kinds[kind] : access.certificate)).join(' + ')}
                   </option>
@@ -64,7 +64,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
               </select>
             </label>
           )}
-          {way.schemes.map(({ name, kind }) =>
+          {method.schemes.map(({ name, kind }) =>
             kind ? (
               <CredentialFields
                 key={name}
@@ -89,7 +89,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
 }
 
 /** The alternatives. Tokens of a provider are pasted; this page does not request them. */
-function waysIn({ securityRequirements = [], securitySchemes = {} }: Asks): readonly Way[] {
+function methodsOf({ securityRequirements = [], securitySchemes = {} }: Asks): readonly LoginMethod[] {
   return securityRequirements.map(({ schemes = {} }) => ({
     schemes: Object.keys(schemes).map((name) => {
       const scheme = securitySchemes[name]

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { DeadLetterView } from 'dragoman/console'
 import type { ReactNode } from 'react'
+import { shortId } from '../../components/format.js'
 import { Problem } from '../../components/notice.js'
-import { shortId } from '../../components/short-id.js'
 import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { shortId } from '../../components/format.js'
 import { Problem } from '../../components/notice.js'
-import { shortId } from '../../components/short-id.js'
 import { hrefTo } from '../../route.js'
 import { examplesOf, useCard } from '../../server/agents.js'
 import { useConsole } from '../../server/console-context.js'

@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Icon } from '../../components/icon.js'
-import { InterfacePicker } from '../../components/interface-picker.js'
 import { PartsView } from '../../components/parts-view.js'
 import type { Conversation, Entry, ProblemEntry } from '../../model/conversations.js'
+import { formatProtocol, interfacesOf } from '../../model/dialects.js'
 import { useSignal } from '../../model/signal.js'
 import { hrefTo } from '../../route.js'
 import { examplesOf, useCard } from '../../server/agents.js'
-import { useConsole } from '../../server/console-context.js'
+import { type Protocol, useConsole } from '../../server/console-context.js'
 import { describeProblem } from '../../text/problems.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { Composer } from './composer.js'
@@ -175,4 +175,46 @@ function Problem({ conversation, problem: { text, code, taskId } }: ProblemProps
 /** Ids of answers are not unique, because the agent chooses them. */
 function keyOf(entry: Entry, place: number): string {
   return entry.kind === 'said' ? entry.message.messageId : `${entry.kind} ${place}`
+}
+
+interface PickerProps {
+  readonly agent: string
+  readonly protocol: Protocol
+  onChoose(protocol: Protocol): void
+}
+
+/** Chooses dialect and binding: negotiated, one of the card's, or a dialect that is not in the card. */
+function InterfacePicker({ agent, protocol, onChoose }: PickerProps): ReactNode {
+  const { talk } = useText()
+  const card = useCard(agent)
+  const interfaces = card.data && interfacesOf(card.data.choices)
+  const [best] = card.data?.choices ?? []
+  const chosen = protocol.dialect === undefined ? '' : formatProtocol(protocol)
+  return (
+    <label className="row small soft">
+      <span className="hidden-text">{talk.protocol}</span>
+      <select
+        className="input"
+        value={chosen}
+        onChange={({ target }) => {
+          const [dialect, binding] = target.value.split(' ')
+          onChoose(dialect ? { dialect, ...(binding && { binding }) } : {})
+        }}
+      >
+        <option value="">{best ? `${talk.negotiated}: ${best.dialect} ${best.binding}` : talk.negotiated}</option>
+        {interfaces ? interfaces.named.map(option) : chosen !== '' && option(protocol)}
+        {interfaces && interfaces.unnamed.length > 0 && (
+          <optgroup label={talk.notInCard}>{interfaces.unnamed.map(option)}</optgroup>
+        )}
+      </select>
+    </label>
+  )
+}
+
+function option(protocol: Protocol): ReactNode {
+  return (
+    <option key={formatProtocol(protocol)} value={formatProtocol(protocol)}>
+      {formatProtocol(protocol)}
+    </option>
+  )
 }

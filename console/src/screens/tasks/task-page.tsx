@@ -5,17 +5,18 @@ import { type ReactNode, useMemo } from 'react'
 import { CopyButton } from '../../components/copy-button.js'
 import { JsonTree } from '../../components/json-tree.js'
 import { Failure, Loading, Notice } from '../../components/notice.js'
+import { PartsView } from '../../components/parts-view.js'
 import { StateBadge } from '../../components/state-badge.js'
 import { Tabs } from '../../components/tabs.js'
 import { Time } from '../../components/time.js'
 import { useSignal } from '../../model/signal.js'
-import { idOfEvent, placeOfEvent, taskAfter } from '../../model/task-view.js'
+import { idOfEvent, placeOfEvent, type TaskView, taskAfter } from '../../model/task-view.js'
 import { hrefTo, replaceRoute, useRoute } from '../../route.js'
 import { api } from '../../server/api.js'
 import { useConsole } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
+import { ArtifactBox } from '../talk/task-answer.js'
 import { CallList } from '../wire/call-list.js'
-import { TaskAtPoint } from './task-at-point.js'
 import { Timeline } from './timeline.js'
 import { useTaskLog } from './use-task-log.js'
 
@@ -134,5 +135,47 @@ function Deliveries({ taskId }: { readonly taskId: string }): ReactNode {
         </li>
       ))}
     </ul>
+  )
+}
+
+interface PointProps {
+  readonly view: TaskView
+  /** Forces a new render, because the task view is mutable. */
+  readonly version: number
+}
+
+function TaskAtPoint({ view, version }: PointProps): ReactNode {
+  const { tasks: labels, talk, common } = useText()
+  const { message } = view.status ?? {}
+  return (
+    <div className="stack">
+      <dl className="facts">
+        <dt>{labels.state}</dt>
+        <dd>
+          <StateBadge state={view.state} />
+        </dd>
+        <dt>{labels.context}</dt>
+        <dd className="mono break">{view.contextId}</dd>
+      </dl>
+      {message && <PartsView parts={message.parts} />}
+      {[...view.artifacts.values()].map((artifact) => (
+        <ArtifactBox key={artifact.id} artifact={artifact} isLive version={version} />
+      ))}
+      {view.history.length > 0 && (
+        <details>
+          <summary className="soft">
+            {labels.history} ({view.history.length})
+          </summary>
+          <ul className="stack">
+            {view.history.map((each) => (
+              <li key={each.messageId} className="stack">
+                <span className="badge">{each.role === 'ROLE_USER' ? talk.you : common.agent}</span>
+                <PartsView parts={each.parts} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
   )
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { BackLink } from '../../components/back-link.js'
-import { shortId } from '../../components/short-id.js'
+import { shortId } from '../../components/format.js'
 import { hrefTo, useRoute } from '../../route.js'
 import { useNameOf } from '../../server/agents.js'
 import { useText } from '../../text/text.js'

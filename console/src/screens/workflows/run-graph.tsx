@@ -5,7 +5,7 @@ import type { GraphNode, WorkflowGraph } from 'dragoman/orchestrator'
 import { type ReactNode, useMemo } from 'react'
 import { formatMs } from '../../components/format.js'
 import { useLanguage, useText } from '../../text/text.js'
-import { msOf, stepTones } from './step-words.js'
+import { msOf, stepTones } from './step-state.js'
 import '@xyflow/react/dist/base.css'
 
 const width = 200

@@ -7,7 +7,7 @@ import { hrefTo } from '../../route.js'
 import { useAgents } from '../../server/agents.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { ArtifactBox } from '../talk/task-answer.js'
-import { msOf, stepTones } from './step-words.js'
+import { msOf, stepTones } from './step-state.js'
 
 interface DetailsProps {
   readonly view: TaskView

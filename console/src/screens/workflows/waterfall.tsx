@@ -2,7 +2,7 @@ import type { GraphNode } from 'dragoman/orchestrator'
 import type { ReactNode } from 'react'
 import { formatMs } from '../../components/format.js'
 import { useLanguage, useText } from '../../text/text.js'
-import { msOf, stepTones } from './step-words.js'
+import { msOf, stepTones } from './step-state.js'
 
 interface WaterfallProps {
   readonly nodes: readonly GraphNode[]
