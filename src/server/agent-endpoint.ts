@@ -40,7 +40,7 @@ export interface EndpointDeps {
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
 export type AgentEndpoint = (request: Request, path: string, connection?: Connection) => Promise<Response>
 
-/** Facts of a call that are known before its caller is authenticated. */
+/** The properties of a call that are known before its caller is authenticated. */
 type From = Omit<IncomingCall, 'caller' | 'body'>
 
 interface PendingCall {
@@ -147,7 +147,7 @@ function decodeOr(segment: string): string {
 interface CallTarget {
   /** No binding serves the path. */
   readonly isNotFound?: true
-  /** Absent if only the body tells, or if no binding serves the path. */
+  /** Absent if the body decides it, or if no binding serves the path. */
   readonly binding?: Binding
   answer(call: IncomingCall): Promise<Response>
   /** Encodes the error in the caller's dialect. */
@@ -199,7 +199,7 @@ function createRpcServers(endpoint: BindingHandler, isPinned: boolean): Readonly
   return servers
 }
 
-/** A path that JSON-RPC and HTTP+JSON share: the body tells which one a request is. */
+/** A path that JSON-RPC and HTTP+JSON share: the body decides between them. */
 function mixedTarget(endpoint: BindingHandler, request: Request, rpc: JsonRpcServer, route: RestCall): CallTarget {
   return {
     async answer(call) {

@@ -1,7 +1,7 @@
 /**
- * Keeps agents in a registry: published when they are served, renewed while they are, published again when the
- * registry has lost them, withdrawn in the end. Nothing here ever stops an agent: a registry that does not answer is
- * tried again, ever more rarely, and the log says so once.
+ * Publishes agents in a registry while they are served: renews their leases, publishes again if the registry lost them,
+ * withdraws them when the server closes. A registry failure never stops an agent: calls are retried with backoff, and
+ * the failure is logged once.
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,37 +13,37 @@ import { RegistryError } from '../registry-client/registry-error.js'
 
 /** A registry and how agents are published in it. */
 export interface RegisterOptions {
-  /** Of the registry, such as `https://registry.example`. */
+  /** Address of the registry, such as `https://registry.example`. */
   readonly url: string
   /** Default `public`. */
   readonly namespace?: string
   readonly tags?: readonly string[]
   /** Credentials for the registry, such as `{ 'x-api-key': '…' }`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** How long the registry keeps an agent that it does not hear from. Default 30. */
+  /** The lease of an agent, in seconds: the registry removes it if no renewal arrives. Default 30. */
   readonly ttlSeconds?: number
   /**
-   * Which address older readers of the card find in its `url`: 0.3's (default), or that of chat-rpc, for clients of that
-   * dialect. Readers of v1.0 find all interfaces either way.
+   * The dialect whose address the card has in `url`, which older readers use: 0.3 (default) or chat-rpc. Readers of
+   * v1.0 find all interfaces in either case.
    */
   readonly address?: DialectName
-  /** Lets the registry send this now and then, to see that a real call succeeds. Default: it does not. */
+  /** A text that the registry sends from time to time to check that a real call succeeds. Default: none. */
   readonly probe?: { readonly text: string }
 }
 
 export interface AnnouncedAgent {
   readonly name: string
   readonly url: string
-  /** For registries, as it is now: new keys make another one of it. */
+  /** The current card for registries. It changes when the signing keys change. */
   readonly card: () => Promise<object>
 }
 
 const firstDelayMs = 500
 const longestDelayMs = 60_000
-/** A closing port waits so long for the call under way, and once more for the farewell. */
+/** Time that a closing port waits for the running call, and again for the withdrawal. */
 const farewellMs = 1000
 
-/** Says what is wrong with the options before there is anything to take back. */
+/** Throws `TypeError` for invalid options, before anything is opened. */
 export function settleRegister(register: string | RegisterOptions): RegisterOptions {
   const options = typeof register === 'string' ? { url: register } : register
   if (canParseUrl(options.url) && /^https?:$/.test(new URL(options.url).protocol)) return options
@@ -64,7 +64,7 @@ export function announce(
   }
 }
 
-/** A registry that answers and refuses is not one that is away. */
+/** Distinguishes a registry that rejects the agent from one that is unreachable. */
 function whyNot(error: unknown): string {
   return error instanceof RegistryError
     ? `The registry refused the agent, it is asked again: ${error.message}`
@@ -76,12 +76,12 @@ class Announcement {
   readonly #options: RegisterOptions
   readonly #registry: RegistryClient
   readonly #log: Log
-  /** Nothing new is begun. */
+  /** Aborted: no new call is started. */
   readonly #stopping = new AbortController()
-  /** What is under way is given up. */
+  /** Aborted: the running call is abandoned. */
   readonly #leaving = new AbortController()
   #running: Promise<void> = Promise.resolve()
-  /** As the registry may know it: set before it is told, because who is interrupted learns no answer. */
+  /** Set before the call, because an interrupted call may have reached the registry. */
   #place: { readonly version: string; readonly instance: string } | undefined
   #isPublished = false
   #published: object | undefined
@@ -111,7 +111,7 @@ class Announcement {
       await this.#registry.withdraw(this.#agent.name, this.#place, { signal: AbortSignal.timeout(farewellMs) })
     } catch (error) {
       const isGone = error instanceof RegistryError && error.code === 'NOT_FOUND'
-      // Its lease runs out all the same.
+      // Without the withdrawal, the lease expires.
       if (this.#isPublished && !isGone)
         this.#tell('warn', 'The registry could not be told that the agent is gone', error)
     }
@@ -143,7 +143,7 @@ class Announcement {
     const card = await this.#agent.card()
     if (this.#isPublished && this.#place && card === this.#published) {
       this.#isPublished = await this.#registry.renew(name, this.#place, { signal })
-      if (this.#isPublished) return // else it was away too long, or the registry has forgotten
+      if (this.#isPublished) return // otherwise the lease expired, or the registry lost the agent
     }
     const { tags, probe } = this.#options
     this.#place = { version: String((card as { readonly version?: unknown }).version ?? ''), instance }

@@ -1,4 +1,4 @@
-/** Puts the parts together: engines on a store, an endpoint each, routing by path, health, CORS. */
+/** Assembles a server: engines on a store, one endpoint per agent, routing by path, health, CORS. */
 import type { Meter } from '@opentelemetry/api'
 import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
@@ -43,34 +43,34 @@ import { createHostRefusal, createNotFound, createOutsideBaseRefusal, createRout
 import { createRoutes } from './routes.js'
 import { type CurrentCards, createJwksServer, currentCards } from './well-known.js'
 
-/** What an assembly stands on, and what `serve` knows and a handler alone does not. */
+/** Dependencies of an assembly, and facts about the port that only `serve` knows. */
 export interface PortFacts {
-  /** Closed by whoever opened it: several ports may share it. */
+  /** The caller closes it, because several ports may share it. */
   readonly store: CompleteStore
   readonly signer: Signer | undefined
   /** For tests. Default: the clock of the system. */
   readonly clock?: Clock
-  /** Where this port answers gRPC, as `host:port`. */
+  /** Address of gRPC on this port, as `host:port`. */
   readonly grpcAuthority?: string
   readonly registeredFor?: DialectName
-  /** Where metrics go. The commits of the store are measured already. */
+  /** Receives the metrics. The commits of the store are measured already. */
   readonly meter?: Meter | undefined
 }
 
 export interface Assembly extends FetchHandler {
-  /** What each agent offers to transports other than HTTP, by mount path. */
+  /** Handlers for transports other than HTTP, by mount path. */
   readonly endpoints: ReadonlyMap<string, BindingHandler>
-  /** Who a request is from. Absent: everybody is `anonymous`. */
+  /** Authenticates a request. Absent: every caller is `anonymous`. */
   readonly admit: Admit | undefined
-  /** The card of each agent for registries, as it is now, by mount path. */
+  /** Returns the current card of each agent for registries, by mount path. */
   readonly registered: ReadonlyMap<string, () => Promise<object>>
 }
 
-/** What all agents of one assembly share. */
+/** Shared by all agents of one assembly. */
 interface Shared {
   readonly options: SettledOptions
   readonly store: CompleteStore
-  /** What callers must prove. Empty: nothing. */
+  /** The requirements, of which a caller must satisfy one. Empty: none. */
   readonly security: readonly Requirement[]
   readonly admit: Admit | undefined
   readonly tenants: ReadonlySet<string>
@@ -86,7 +86,7 @@ interface Shared {
   readonly sign: SignCard
   readonly push: Push
   readonly meter: Meter | undefined
-  /** Filled while agents are made: they find each other when they run. */
+  /** Filled while the agents are created; they look each other up at run time. */
   readonly services: Map<string, AgentService>
 }
 
@@ -189,7 +189,7 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
       const { deadlineMs = 10_000 } = closing
       const begunMs = performance.now()
       await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
-      // The last words of the turns that have just ended.
+      // Delivers the final events of the turns that have just ended.
       await push.close(deadlineMs - (performance.now() - begunMs))
       stopMeasuring()
     },
@@ -213,7 +213,7 @@ async function pushOf(
     {
       ...shared,
       agents: mounts.map(({ agent }) => agent.card.name),
-      // All of them: a webhook outlives the dialect it was registered in.
+      // All dialects: a webhook outlives the dialect it was registered in.
       dialects: dialectsByName([...offered.recognised, ...offered.pinned.values()]),
       addressOf: (name) => `${url}${mounts.find(({ agent }) => agent.card.name === name)?.path ?? ''}`,
       log: options.log,
@@ -236,7 +236,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const { options, admit, security, offered, services, store, sign } = shared
   const url = `${shared.url}${mount.path}`
   const { tenants: mayUse } = options.policy ?? {}
-  // Where tenants are not for everybody, only those who may use one learn that there is one.
+  // With a tenant policy, only callers that may use a tenant learn its name.
   const card = cardOf(mount, shared, mayUse ? [] : [...shared.tenants])
   const cardFor = (caller: Caller): AgentCard =>
     mayUse
@@ -303,12 +303,12 @@ function cardVersionOf(name: string | undefined, { recognised, pinned }: Offered
   return dialect.cardVersion ?? ''
 }
 
-/** There is one whenever there was one. */
+/** Every later card has a form for registries if the first one had. */
 function registeredIn({ now, first }: CurrentCards): () => Promise<object> {
   return async () => (await now()).registered ?? first.registered ?? {}
 }
 
-/** Answers how to stop it. */
+/** Returns a function that stops the measurement. */
 function measure({ meter, store, port }: Shared, members: readonly Member[]): () => void {
   if (!meter) return () => undefined
   const agents = members.map(({ mount, engine }) => ({ name: mount.agent.card.name, stats: () => engine.stats() }))
@@ -397,7 +397,7 @@ function servedPaths(
   const ofAgent = ['', ...tenants.map((tenant) => `/${encodeURIComponent(tenant)}`), ...pinned.keys(), ...ofDialects]
   return {
     exact: mounts.flatMap((mount) => ofAgent.map((path) => mount.path + path)),
-    // The route `/` is one page, and the base is never the root.
+    // The route `/` matches one page only, and the base path is never the root.
     trees: [...portNames.map((name) => `/${name}`), ...routes.map(({ path }) => path).filter((path) => path !== '/')],
   }
 }

@@ -1,24 +1,24 @@
-/** The path below which everything is served, and which mounts and proxies may or may not have removed. */
+/** The path below which the server answers. Frameworks and proxies may have removed it from requests. */
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 
 export interface BasePathOptions {
   readonly basePath?: string
 }
 
-/** The path below the base; undefined outside of it. */
+/** Returns the path below the base; undefined outside of it. */
 export type StripBase = (path: string) => string | undefined
 
 /** Paths that the server answers, without the base. Segments may be parameters, as in `/tasks/{id}`. */
 export interface ServedPaths {
   readonly exact: readonly string[]
-  /** Paths that are answered with everything below them. */
+  /** Paths that the server answers together with everything below them. */
   readonly trees: readonly string[]
 }
 
 /**
- * Removes `basePath`, outside of which there is nothing. Without it, removes the path of `url` where a request has it:
- * frameworks and proxies may have removed it already. Throws `TypeError` if that path cannot be distinguished from a
- * path in `served`.
+ * Removes `basePath`; requests outside of it get "not found". Without `basePath`, removes the path of `url` from
+ * requests that have it, because frameworks and proxies may have removed it already. Throws `TypeError` if that path cannot be
+ * distinguished from a path in `served`.
  */
 export function createStripBase({ basePath }: BasePathOptions, url: string, served: ServedPaths): StripBase {
   const base = basePath === undefined ? withoutTrailingSlashes(new URL(url).pathname) : settleBasePath(basePath)
@@ -31,7 +31,7 @@ export function createStripBase({ basePath }: BasePathOptions, url: string, serv
   }
 }
 
-/** With a slash before it and none behind it; empty for the root. */
+/** Returns the path with a leading and without a trailing slash; empty for the root. */
 export function settleBasePath(basePath = ''): string {
   const isPath = typeof basePath === 'string' && /^(\/[^/?#\s]+)*\/?$/.test(basePath)
   if (!isPath) throw new TypeError(`\`basePath\` must be a path such as '/api/a2a'; got ${JSON.stringify(basePath)}`)

@@ -74,7 +74,7 @@ export function tlsFor({ tls, auth }: GuardedPort): TlsOptions | undefined {
   return { rejectUnauthorized: false, ...tls, requestCert: true }
 }
 
-/** `localhost` for 127.0.0.1 too: Google ADK and others compare the card's address with the one they fetched as text. */
+/** Returns `localhost` for 127.0.0.1 too: Google ADK compares the card's address with the fetched one as text. */
 function spellHost(host: string): string {
   if (host === '0.0.0.0' || host === '::' || host === usualHost) return 'localhost'
   return host.includes(':') ? `[${host}]` : host

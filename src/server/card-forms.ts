@@ -22,7 +22,7 @@ export const cardForms: readonly CardForm[] = [
 export interface SpelledCards {
   /** By the version a reader names, as `Major.Minor`. */
   readonly byVersion: ReadonlyMap<string, object>
-  /** For readers that name none. */
+  /** For readers that name no version. */
   readonly unversioned: object | undefined
   /** For `/.well-known/agent.json`: dialects whose cards have one address. */
   readonly legacy: object | undefined
@@ -49,7 +49,7 @@ export async function spellCards(
   const { url, form, registeredFor, sign, edit } = spelling
   const hasNewest = recognised.some(({ name }) => name === newestDialect.name)
   const edited = edit(card, newestDialect.cardVersion ?? '')
-  const newest = newestDialect.card?.encode(edited) as AgentCard // the newest dialect has a card for every agent
+  const newest = newestDialect.card?.encode(edited) as AgentCard // the newest dialect encodes every card
   const signedBy = async (dialects: readonly Dialect[], encoded: object) => await signedFor(dialects, encoded, sign)
   const listed = new Map<string, object>()
   for (const dialect of recognised.filter(({ isListed }) => isListed)) {
@@ -111,7 +111,7 @@ async function registeredCard(
   return own
 }
 
-/** The members of older cards that several dialects spell differently. */
+/** Members of older cards that dialects encode differently. */
 interface OlderCard {
   readonly url?: string
   readonly additionalInterfaces?: readonly { readonly url: string }[]
@@ -156,7 +156,7 @@ function withPlainAddress(card: OlderCard | undefined): OlderCard | undefined {
   }
 }
 
-/** Skills with the modes of both cards: some dialects have words (`text`, `data`), others media types. */
+/** Merges the modes of the skills of both cards: some dialects use words (`text`, `data`), others media types. */
 function mergedSkills(own: OlderCard, merged: OlderCard): readonly OlderSkill[] {
   const { skills = [], defaultInputModes = [], defaultOutputModes = [] } = merged
   return skills.map((skill) => {
@@ -183,7 +183,7 @@ async function pinnedCards(
   return cards
 }
 
-/** Dialects that know one address find it, whatever else is offered. */
+/** Adds the address that older readers use. They know only one, whatever other interfaces are offered. */
 function withAddress(card: AgentCard, url: string, dialect: Dialect): AgentCard {
   return { ...card, supportedInterfaces: [...card.supportedInterfaces, ...addressesOf(url, dialect)] }
 }
@@ -243,13 +243,13 @@ function withOwnSecurity({ securityRequirements: _edited, ...skill }: AgentSkill
   return own ? { ...skill, securityRequirements: own } : skill
 }
 
-/** Where the keys are published, below the server's address. */
+/** Path of the published keys, below the server's address. */
 export const jwksPath = '/.well-known/jwks.json'
 
 /** Adds a signature over each of the forms to the card; returns the card itself if there are no keys. */
 export type SignCard = <Card extends object>(card: Card, forms: readonly CardSigningForm[]) => Promise<Card>
 
-/** Extended cards may differ from caller to caller; the ones used last are remembered. */
+/** Extended cards may differ by caller, so signatures are cached. */
 const mostRemembered = 256
 
 /** `url` is the server's address, without a slash at its end. */
@@ -266,14 +266,14 @@ export function createCardSigning(signer: Signer | undefined, url: string): Sign
   }
 
   return async <Card extends object>(card: Card, forms: readonly CardSigningForm[]): Promise<Card> => {
-    // Other keys, other signatures.
+    // New keys need new signatures.
     const key = await digest(JSON.stringify([forms, card, signer.jwks()]))
     const signed = known.get(key) ?? signer.signCard(card, jku, forms)
     remember(key, signed)
     try {
-      return (await signed) as Card // it was made of a card with this very text
+      return (await signed) as Card // the key is a digest of this card's text
     } catch (error) {
-      // A signer that is elsewhere may be back for the next reader.
+      // A remote signer may be back for the next reader.
       known.delete(key)
       throw error
     }

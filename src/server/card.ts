@@ -1,4 +1,4 @@
-/** Completes what the author said about an agent to the card that is really true of this server. */
+/** Completes an author's card with the facts of this server: interfaces, security, extensions and defaults. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { cardSecurity, type Requirement } from '../auth/requirement.js'
 import type { Dialect } from '../dialects/dialect.js'
@@ -23,9 +23,9 @@ export interface GrpcAddress {
 export interface CardFacts {
   /** The agent's address, without a slash at its end. */
   readonly url: string
-  /** Where gRPC is answered, as `host:port`, and how the agent is told from others there. */
+  /** Address of gRPC, as `host:port`, and the tenant that selects the agent there. */
   readonly grpc?: GrpcAddress
-  /** Told apart on arrival at that address. */
+  /** The dialects that are recognised by the request at that address. */
   readonly dialects: readonly Dialect[]
   readonly tenants: readonly string[]
   readonly security: readonly Requirement[]
@@ -56,7 +56,7 @@ export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
       ...(capabilities?.extendedAgentCard !== undefined && { extendedAgentCard: capabilities.extendedAgentCard }),
     },
     ...cardSecurity(facts.security),
-    // Without a word from the author everything is accepted, and that is what the card says.
+    // An agent without declared modes accepts everything.
     defaultInputModes: agent.card.defaultInputModes ?? ['text/plain', '*/*'],
     defaultOutputModes: agent.card.defaultOutputModes ?? ['text/plain'],
     skills: skills && skills.length > 0 ? skills.map(completeSkill) : [defaultSkill(agent)],
@@ -75,7 +75,7 @@ function interfacesOf({ url, grpc, dialects, tenants }: CardFacts): AgentInterfa
   })
 }
 
-/** gRPC has no paths: an agent that shares its port is found by its tenant, and so only by callers that can name one. */
+/** gRPC has no paths: agents that share a port are selected by tenant. Dialects without tenants get no interface. */
 function grpcInterface(
   grpc: GrpcAddress | undefined,
   { grpc: form, hasTenants }: Dialect,
@@ -91,7 +91,7 @@ function completeSkill({ input: _input, output: _output, ...skill }: SkillInit):
   return { ...skill, name, description: skill.description ?? name, tags: skill.tags ?? [skill.id] }
 }
 
-/** A card must list a skill (R-CARD-2); an agent that names none does what its name says. */
+/** A card must list a skill (R-CARD-2): an agent without skills gets one with its own name. */
 function defaultSkill({ card: { name, description } }: Agent): AgentSkill {
   const id =
     name
@@ -115,7 +115,7 @@ function schemaExtension(skills: readonly SkillInit[]): AgentExtension[] {
   return [{ uri: skillSchemasUri, description, params: { skills: Object.fromEntries(described) } }]
 }
 
-/** Schema libraries that speak Standard JSON Schema can tell theirs; of others only the check is used. */
+/** Libraries that implement Standard JSON Schema export theirs; other schemas only validate. */
 function jsonSchemaOf(schema: StandardSchemaV1 | undefined, side: 'input' | 'output'): JsonValue | undefined {
   const standard = schema?.['~standard'] as
     | { readonly jsonSchema?: Record<'input' | 'output', (options: { readonly target: string }) => JsonValue> }

@@ -1,4 +1,4 @@
-/** gRPC on the common port: loaded with the first connection that speaks it. */
+/** gRPC on the shared port. Its code is loaded with the first HTTP/2 connection. */
 import type { Socket } from 'node:net'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
@@ -10,15 +10,15 @@ import type { Assembly } from './assemble.js'
 import { callerKey, certificateFrom, UnreadAnswers } from './peer-connection.js'
 
 export interface GrpcEndpoint {
-  /** Takes over a connection whose first bytes, still unread, are HTTP/2's. */
+  /** Takes over a connection whose unread first bytes are the HTTP/2 preface. */
   accept(socket: Socket): void
   close(): Promise<void>
 }
 
-/** Streams have ended when a server closes; what is left is connections that idle. */
+/** Grace period of a closing server. Streams have ended by then; only idle connections are left. */
 const closeGraceMs = 500
 
-/** `assembly` is absent as long as the agents are being made. */
+/** `assembly` returns undefined until the agents are created. */
 export function createGrpcEndpoint(assembly: () => Assembly | undefined, requestMs: number | undefined): GrpcEndpoint {
   let server: Promise<GrpcServer> | undefined
   return {
@@ -31,7 +31,7 @@ export function createGrpcEndpoint(assembly: () => Assembly | undefined, request
       server ??= load(assembled, requestMs)
       server.then(
         (loaded) => {
-          // It may have gone while gRPC was loaded.
+          // The connection may have closed while gRPC was loaded.
           if (!socket.destroyed) loaded.injectConnection(socket)
         },
         (cause: unknown) => {
@@ -72,8 +72,8 @@ async function load({ endpoints, admit }: Assembly, requestMs: number | undefine
 }
 
 /**
- * There are no paths in gRPC. An agent alone on its port takes every call; one that shares it is called
- * by its path as if that were a tenant, which is what its card tells clients to send (R-TEN-2).
+ * gRPC has no paths. An agent alone on its port receives every call. Agents that share a port are selected by a tenant
+ * with the name of their path; their cards tell clients to send it (R-TEN-2).
  */
 function endpointsByTenant(
   endpoints: ReadonlyMap<string, BindingHandler>,
@@ -92,7 +92,7 @@ function endpointsByTenant(
   return byTenant
 }
 
-/** The name has done its work: the tasks are those that callers over HTTP see. */
+/** Removes the tenant that selected the agent, so that gRPC and HTTP callers see the same tasks. */
 function withoutTenant(service: AgentService): AgentService {
   const { unary, streaming } = toGeneric(service)
   const here = ({ tenant: _tenant, ...context }: CallContext): CallContext => context

@@ -1,8 +1,8 @@
 /**
- * What skills ask for beyond what the agent asks for. Nothing in the protocol says which skill a message is for,
- * so each one is held against every skill that it can be for: the one it names in its metadata (`skillId`),
- * those that take its data, and all of them if neither tells. Nobody gets around a requirement by keeping
- * silent, or by naming one skill and sending the data of another.
+ * Enforces security requirements of single skills. The protocol does not say which skill a message is for, so each
+ * message is checked against every candidate: the skill named in its metadata (`skillId`), the skills whose schema
+ * accepts its data, or all skills if neither applies. Callers cannot bypass a requirement by omitting the name, or by
+ * naming one skill and sending the data of another.
  */
 import { isMet, type Requirement, schemesOf } from '../auth/requirement.js'
 import type { Agent, SkillInit } from '../engine/agent.js'
@@ -11,7 +11,7 @@ import type { JsonValue } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import type { TaskState } from '../model/task.js'
 
-/** For calls from outside; agents that are served together and call each other answer for it themselves. */
+/** Guards calls from outside. Agents of one server that call each other are not checked. */
 export function guardSkills(service: AgentService, { card }: Agent, security: readonly Requirement[]): AgentService {
   const { skills = [] } = card
   const guarded = skills.filter(({ securityRequirements }) => securityRequirements?.length)
@@ -62,7 +62,7 @@ function candidatesFor(
   return fitting.length > 0 ? skills.filter((skill) => !skill.input || fitting.includes(skill)) : skills
 }
 
-/** A message and its request both have metadata; a name that is no skill's says nothing. */
+/** Skills named in the metadata of the message and of its request. An unknown name counts as no name. */
 function namedSkills(skills: readonly SkillInit[], { message, metadata }: SendMessageRequest): readonly SkillInit[] {
   const names = [message.metadata?.skillId, metadata?.skillId].filter((name) => name !== undefined)
   const named = skills.filter(({ id }) => names.includes(id))
@@ -121,7 +121,7 @@ async function* continued(
   yield* service.sendStreamingMessage(await request, context)
 }
 
-/** The look-up is not the call: it neither repeats its key nor resumes its stream. */
+/** The look-up must not use the idempotency key of the call, nor resume its stream. */
 function withoutTraits({ caller, tenant, dialect }: CallContext): CallContext {
   return { caller, ...(tenant !== undefined && { tenant }), ...(dialect !== undefined && { dialect }) }
 }

@@ -1,7 +1,4 @@
-/**
- * Agents as one function from `Request` to `Response`. No port: `serve` and the framework mounts put it
- * behind one.
- */
+/** Agents as one function from `Request` to `Response`, without a port. `serve` and the framework mounts use it. */
 
 import type { Connection } from '../auth/scheme.js'
 import type { ProvidedCredential } from '../engine/admission/provide-credential.js'
@@ -18,27 +15,27 @@ import { type HandlerOptions, handlerOptions, settleOptions } from './options.js
 
 /** Agents as a function from `Request` to `Response`, with their operations. */
 export interface FetchHandler {
-  /** Answers a request. Who knows the connection it came on says so: client certificates and addresses are found there. */
+  /** Answers a request. Pass the connection if you have it: it supplies the client certificate and the address. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** The operations of each agent, by name: for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
   /** For operators: deliveries to webhooks that were given up. */
   readonly push: PushOperations
   /**
-   * Hands in the credential that a task in AUTH_REQUIRED waits for, however it came here; the task goes on.
-   * `agent` is the agent's name, needed where there are several.
+   * Supplies the credential that a task in AUTH_REQUIRED waits for, from any source; the task continues. `agent` is the
+   * agent's name, required if there are several.
    */
   provideCredential(provided: ProvidedCredential & { readonly agent?: string }): Promise<void>
   /** The name and the address of each agent. */
   readonly agents: readonly { readonly name: string; readonly url: string }[]
-  /** Where each agent is mounted. */
+  /** The mount path of each agent. */
   readonly mounts: readonly Mount[]
-  /** Stops admitting, waits for running turns up to the deadline, hands the rest over, closes the store it opened. */
+  /** Stops admitting calls, waits for running turns up to the deadline, hands over the rest, closes its own store. */
   close(options?: { readonly deadlineMs?: number }): Promise<void>
 }
 
 /**
- * Makes the handler. Cards need `publicUrl`; without it they say `http://localhost`.
+ * Creates the handler. Cards need `publicUrl`; without it their addresses begin with `http://localhost`.
  *
  * ```ts
  * const handler = await createHandler(agent, { publicUrl: 'https://agents.example/shout' })

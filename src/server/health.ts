@@ -1,7 +1,7 @@
+/** Public health endpoints: `/healthz` reports that the process answers, `/readyz` that it accepts calls. */
 import type { CompleteStore } from '../stores/store.js'
-/** `/healthz` says that the process answers at all, `/readyz` that calls should come here. For everybody, to read. */
 
-/** Absent where the path is neither. */
+/** Undefined for other paths. */
 export type AnswerHealth = (request: Request, path: string) => Promise<Response> | undefined
 
 export function createHealth(isReady: () => Promise<boolean>): AnswerHealth {
@@ -12,7 +12,7 @@ export function createHealth(isReady: () => Promise<boolean>): AnswerHealth {
   }
 }
 
-/** For what can be read and nothing else. */
+/** Rejects methods other than GET and HEAD. */
 export async function readOnly(request: Request, answer: () => Promise<Response>): Promise<Response> {
   if (request.method === 'GET' || request.method === 'HEAD') return await answer()
   return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
@@ -27,12 +27,12 @@ function json(status: number, body: object): Response {
   return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } })
 }
 
-/** Load balancers ask every few seconds and count silence as an answer of its own. */
-const patienceMs = 1_500
+/** Time after which the store counts as unavailable; below the time-outs of common load balancers. */
+const pingTimeoutMs = 1_500
 
 /**
- * Whether calls should come here: not while draining, and not without the store. Asked while an earlier question
- * is still under way, that one's answer is waited for: a database that hangs is not asked again and again.
+ * Checks whether this server accepts calls: not while draining, and not without the store. Concurrent checks share one
+ * ping, so that a database that hangs does not get further ones.
  */
 export function createReadiness(store: Pick<CompleteStore, 'ping'>, isDraining: () => boolean): () => Promise<boolean> {
   let asked: Promise<boolean> | undefined
@@ -52,7 +52,7 @@ export function createReadiness(store: Pick<CompleteStore, 'ping'>, isDraining: 
     if (isDraining()) return false
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), patienceMs)
+      timer = setTimeout(() => resolve(false), pingTimeoutMs)
     })
     const isThere = await Promise.race([ask(), late])
     clearTimeout(timer)

@@ -1,6 +1,6 @@
 /**
- * Host names of this server. A page on a name that resolves to this machine (DNS rebinding) sends same-origin requests,
- * which carry no `Origin`. Its `Host` is the only sign of it.
+ * Host names of this server. With DNS rebinding, a page on a name that resolves to this machine sends same-origin
+ * requests without `Origin`. Only `Host` reveals them.
  */
 import { canParseUrl } from '../model/can-parse-url.js'
 import { clip } from '../model/errors.js'
@@ -51,7 +51,7 @@ export function createHostCheck({ allowedHosts = [], publicUrl }: HostOptions): 
   }
 }
 
-/** No name server decides about these: IP addresses, `localhost` and names below it (RFC 6761). */
+/** Hosts that no name server resolves: IP addresses, `localhost` and names below it (RFC 6761). */
 function isFixedHost(host: string): boolean {
   return isHost(host) && classifyHost(host) !== 'name'
 }
@@ -124,7 +124,7 @@ function assertOrigins(origins: unknown): void {
   }
 }
 
-/** Scheme, host and port, and nothing behind them. */
+/** Whether a text is a scheme, a host and a port, without a path. */
 function isOrigin(text: string): boolean {
   if (text === 'null') return true
   if (!/^[a-z][a-z\d+.-]*:\/\/[^/?#\s*]+$/.test(text) || !canParseUrl(text)) return false

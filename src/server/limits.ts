@@ -1,4 +1,4 @@
-/** Every limit there is, in one option. What is left out has its default. */
+/** All limits of a server, in one option. Omitted limits have their defaults. */
 import { defaultEngineLimits, type EngineLimits } from '../engine/limits.js'
 import { defaultRequestLimits, type RequestLimits } from '../transports/read-json.js'
 import { type Rate, RateLimit } from './rate-limit.js'
@@ -6,8 +6,8 @@ import { type Rate, RateLimit } from './rate-limit.js'
 /** Limits of what callers may send and store. */
 export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
   /**
-   * Requests of one caller. Default: 1,000 a second, 5,000 at once, for callers that have proved who they are;
-   * none for `anonymous`, who is everybody. Said aloud it holds for both.
+   * Requests of one caller. Default: 1,000 a second, 5,000 at once for authenticated callers; no limit for `anonymous`,
+   * which all unauthenticated callers share. An explicit rate applies to both.
    */
   readonly rate?: Rate | 'none'
   /**
@@ -19,7 +19,7 @@ export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
   readonly failedAuthentication?: Rate | 'none'
 }
 
-/** The limits as those take them who keep them. */
+/** The limits, grouped by the component that enforces them. */
 export interface SettledLimits {
   readonly engine: EngineLimits
   readonly request: RequestLimits
@@ -52,7 +52,7 @@ export function failureLimit({ failedAuthentication: given }: Limits): FailureLi
   return { rate: new RateLimit(given ?? defaultFailures), isPublicOnly: given === undefined }
 }
 
-/** A limit that is no number would never be reached. */
+/** Throws for a limit that is not a number: it would never be reached. */
 function pick<Numbers extends object>(limits: Limits, defaults: Numbers): Numbers {
   const chosen = { ...defaults }
   for (const name of Object.keys(defaults)) {

@@ -1,6 +1,6 @@
 /**
- * One port for every binding, in the clear or behind TLS. The listener reads a connection's first bytes,
- * puts them back and hands the socket to the server that understands it: HTTP/1.1, or HTTP/2 (gRPC).
+ * One port for every binding, with or without TLS. The listener reads the first bytes of a connection, puts them back
+ * and passes the socket to the matching server: HTTP/1.1, or HTTP/2 (gRPC).
  *
  * Node.js checks the header and request time-outs of every request from its first byte on, pipelined ones included. The
  * listener checks the time before the first byte.
@@ -20,7 +20,7 @@ export interface Deadlines {
   readonly headersMs?: number
   /** From the headers to the end of the body. Default 60 s. */
   readonly bodyMs?: number
-  /** How long a reader may take none of what waits to be sent to it. Default 60 s. */
+  /** Maximum time in which a reader takes none of the bytes that wait for it. Default 60 s. */
   readonly readMs?: number
   /**
    * Bytes per second that a reader must take, on average over `readMs`, while 256 KB or more wait to be sent to it.
@@ -31,7 +31,7 @@ export interface Deadlines {
 
 export interface Listener {
   readonly server: Server
-  /** Closes connections that wait for a request; the others when their answers are written. */
+  /** Closes idle connections now, and the others when their responses are written. */
   closeIdle(): void
   closeAll(): void
 }
@@ -42,9 +42,9 @@ const noHttp2 = 'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\
 export interface ListenerOptions {
   readonly deadlines?: Deadlines | undefined
   readonly connections?: ConnectionLimits | undefined
-  /** Certificate and key; without them the port speaks in the clear. */
+  /** Certificate and key. Absent: no TLS. */
   readonly tls?: TlsOptions | undefined
-  /** Takes connections that begin with HTTP/2's preface; without it they are refused. */
+  /** Receives connections that begin with the HTTP/2 preface. Absent: they are closed. */
   readonly onHttp2?: ((socket: Socket) => void) | undefined
   readonly log?: Log | undefined
 }
@@ -72,7 +72,7 @@ export function createListener(
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', ignore)
-    // From the connection on, however it is spent: a byte now and then is no sign of life.
+    // Counted from the connection on: single bytes do not extend the deadline.
     const deadline = setTimeout(() => socket.destroy(), firstByteMs)
     socket.once('close', () => clearTimeout(deadline))
     sniff(socket, Buffer.alloc(0), deadline)
@@ -81,7 +81,7 @@ export function createListener(
     ? createTlsServer(
         { noDelay: true, handshakeTimeout: firstByteMs, ALPNCallback: chooseProtocol, ...tls },
         (socket) => {
-          // Whoever a connection belongs to at first, it belongs to until its end.
+          // A connection keeps its client certificate until it closes.
           socket.disableRenegotiation()
           onConnection(socket)
         },
@@ -92,7 +92,7 @@ export function createListener(
     http.close()
     stopWatching()
   })
-  // Out of file descriptors: connections wait until there are some again.
+  // Out of file descriptors: new connections wait in the backlog.
   server.on('error', ignore)
 
   function sniff(socket: Socket, before: Buffer, deadline: NodeJS.Timeout): void {
@@ -181,17 +181,17 @@ function watchReaders(sockets: ReadonlySet<Socket>, readMs: number, minReadRate:
   return () => clearInterval(timer)
 }
 
-/** Clients that offer both (curl, browsers) want HTTP; only those that insist on HTTP/2 are gRPC's. */
+/** Clients that offer both protocols (curl, browsers) get HTTP/1.1; only clients that require HTTP/2 get gRPC. */
 function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
   return protocols.includes('http/1.1') ? 'http/1.1' : protocols.find((protocol) => protocol === 'h2')
 }
 
 function ignore(): void {
-  // A connection that breaks before anything was asked is nobody's business.
+  // The connection broke before it sent a request: there is nothing to report.
 }
 
 export interface ConnectionLimits {
-  /** Connections open at once. Further ones are closed at once. Default 10,000. */
+  /** Maximum number of open connections; further ones are closed immediately. Default 10,000. */
   readonly max?: number
   /**
    * Connections from one address (IPv6: one /64 network). Default: 1,000 from a public address; loopback and private
@@ -202,7 +202,7 @@ export interface ConnectionLimits {
 
 const defaultMax = 10_000
 const defaultMaxPerPublicAddress = 1_000
-/** A flood of connections must not become a flood of log lines. */
+/** Minimum time between two log entries, so that a flood of connections does not flood the log. */
 const logEveryMs = 10_000
 
 export function limitConnections(server: Server, limits: ConnectionLimits = {}, log?: Log): void {
@@ -232,7 +232,7 @@ export class AddressCount {
     this.#max = max
   }
 
-  /** Counts a connection; false, and not counted, when the address has its share. */
+  /** Counts a connection. Returns false, without counting it, if its address has reached the limit. */
   add(address: string): boolean {
     const key = addressKey(address)
     const count = this.#counts.get(key) ?? 0
@@ -250,7 +250,7 @@ export class AddressCount {
 }
 
 function defaultMaxFor(address: string, count: number): number {
-  // Classifying parses the address: not worth it below the limit.
+  // Classifying parses the address, so it is skipped below the limit.
   const isBounded = count >= defaultMaxPerPublicAddress && classifyAddress(address) === 'public'
   return isBounded ? defaultMaxPerPublicAddress : Number.POSITIVE_INFINITY
 }

@@ -1,4 +1,4 @@
-/** Where the metrics of a server go: to the application's own SDK, or to a page for Prometheus. */
+/** Exports the metrics of a server: to the application's own SDK, or to a page for Prometheus. */
 import type { Meter } from '@opentelemetry/api'
 import type { Log } from '../model/log.js'
 import { applicationMeter } from '../telemetry/metrics.js'
@@ -8,7 +8,7 @@ import { createListener } from './listener.js'
 import { toNodeListener } from './node.js'
 import type { Route } from './routes.js'
 
-/** A port of its own for metrics. It asks nobody who they are. */
+/** A separate port for metrics, without authentication. */
 export interface MetricsPort {
   /** Default 0: any free port. */
   readonly port?: number
@@ -17,11 +17,11 @@ export interface MetricsPort {
 }
 
 export interface ServerMetrics {
-  /** Absent when nobody collects. */
+  /** Absent unless metrics are configured. */
   readonly meter?: Meter
-  /** What is shown on the agents' ports, to those who may call. */
+  /** Routes on the agents' ports; they require the agents' authentication. */
   readonly routes: readonly Route[]
-  /** Where they are, when they have a port of their own. */
+  /** Address of the page, if metrics have a port of their own. */
   readonly url?: string
   close(): Promise<void>
 }
@@ -66,7 +66,7 @@ async function showMetrics({ method }: Request, text: () => Promise<string>): Pr
   return new Response(method === 'HEAD' ? null : await text(), { headers })
 }
 
-/** On the agents' port metrics are for those who may call: there have to be such people. */
+/** Metrics on the agents' port need `auth`, unless the port is on loopback. */
 export function assertGuardedMetrics(metrics: boolean | MetricsPort, { host, auth }: GuardedPort): void {
   if (metrics !== true || auth !== 'none' || isLoopback(host)) return
   throw new TypeError(`Metrics on ${host} without auth are for anybody: give \`metrics\` a port of its own`)

@@ -1,4 +1,4 @@
-/** Where each agent is: at the root when it is alone, else under a path of its own. */
+/** The mount path of each agent: the root for a single agent, otherwise a path of its own. */
 import { serverDialects } from '../dialects/servers.js'
 import { type Agent, isAgent } from '../engine/agent.js'
 import { assertOptions, type OptionNames } from '../model/option-names.js'
@@ -11,7 +11,7 @@ export type Agents = Agent | readonly (Agent | MountedAgent)[]
 /** An agent in a list of agents, with its path. */
 export interface MountedAgent {
   readonly agent: Agent
-  /** Such as `/writer`. */
+  /** Path of the agent, such as `/writer`. Default: made from its name. */
   readonly path?: string
 }
 

@@ -22,7 +22,7 @@ export function toNodeListener(handler: Pick<FetchHandler, 'fetch'> | FetchHandl
   const endOfTick = createEndOfTick()
   const unread = new UnreadAnswers()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {
-    const { incoming, outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
+    const { incoming, outgoing } = bindings as HttpBindings // only HTTP/1.1 requests arrive here
     const connection = new PeerConnection(incoming.socket)
     // A body parser of the application has read the Node.js request; this makes `request.bodyUsed` true.
     if (incoming.readableDidRead && !('rawBody' in incoming)) await request.text().catch(() => undefined)
@@ -40,16 +40,16 @@ export function toNodeListener(handler: Pick<FetchHandler, 'fetch'> | FetchHandl
   }
   const listener = getRequestListener(answer, { errorHandler: () => new Response(null, { status: 400 }) })
   return inOrder((request, response) => {
-    // Whoever stands in front may have looked at the other one (RFC 9112, 3.2).
+    // A proxy may have checked the other `Host` (RFC 9112, 3.2).
     if (hasTwoHosts(request.rawHeaders)) {
       response.writeHead(400, { connection: 'close' }).end()
       return
     }
-    listener(request, response).catch(() => response.destroy()) // the answer could not be written
+    listener(request, response).catch(() => response.destroy()) // the response could not be written
   })
 }
 
-/** Names and values take turns. */
+/** `headers` alternates names and values. */
 function hasTwoHosts(headers: readonly string[]): boolean {
   let hosts = 0
   for (let place = 0; place < headers.length; place += 2) {
@@ -59,10 +59,10 @@ function hasTwoHosts(headers: readonly string[]): boolean {
   return hosts > 1
 }
 
-/** Not worth counting. */
+/** Smaller responses are not counted. */
 const smallAnswer = 64 * 1024
 
-/** The answer, or a refusal in its place. */
+/** Returns the response, or an error if too many responses are unread. */
 function admitAnswer(
   unread: UnreadAnswers,
   response: Response,
@@ -73,7 +73,7 @@ function admitAnswer(
   try {
     const release = unread.admit(Buffer.byteLength(body), caller)
     outgoing.once('close', release)
-    // The reader has left, and nothing will be written.
+    // The reader has disconnected: nothing will be written.
     if (outgoing.destroyed || outgoing.closed) release()
     return response
   } catch (caught) {
@@ -103,9 +103,9 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * The body an answer was made with. hono's own `Response` keeps it in a member named by a symbol, in an
- * array, and makes a real `Response` when asked for `body`, which is dear: a small answer must not pay for
- * it, a short stream pays a fiftieth of its time. Where hono keeps it otherwise, `body` is right as well.
+ * The body that a response was created with. hono's `Response` keeps it in an array, in a member named by a symbol.
+ * Reading `body` instead creates a real `Response`, which costs a short stream 2 % of its time. `body` is the fallback
+ * for other versions of hono.
  */
 function bodyOf(response: Response): unknown {
   for (const symbol of Object.getOwnPropertySymbols(response)) {
@@ -116,14 +116,14 @@ function bodyOf(response: Response): unknown {
 }
 
 /**
- * Tells hono that there is nothing left to write. It looks at the headers of an ordinary `Response` only;
- * cloning makes one of it even where hono has put its own in the place of the global one.
+ * Tells hono that the response has been written. hono recognises it by the headers of a real `Response`; `clone` returns
+ * one even if hono has replaced the global class.
  */
 const alreadySent = RESPONSE_ALREADY_SENT.clone()
 
 /**
- * Answers that become ready in one turn of the event loop leave together. Written one by one, each
- * write wakes a peer that has gone to sleep again in between: under load that took half of the time.
+ * Responses that become ready in one tick of the event loop are written together. Written one by one, each write wakes
+ * the peer again, which takes half of the time under load.
  */
 function createEndOfTick(): () => Promise<void> {
   let tick: Promise<void> | undefined
@@ -138,18 +138,18 @@ function createEndOfTick(): () => Promise<void> {
   }
 }
 
-/** Pipelined requests that may wait on one connection. */
+/** Maximum number of pipelined requests that wait on one connection. */
 const maxWaiting = 100
 
 /**
- * Starts a pipelined request when all responses before it have been sent. Node hands over every request as soon as it
- * is parsed and buffers the responses behind the first one, without a bound. A connection with more than 100 waiting
+ * Starts a pipelined request when all responses before it have been sent. Node passes on every request as soon as it is
+ * parsed and buffers the responses behind the first one without a limit. A connection with more than 100 waiting
  * requests is closed; clients must expect that (RFC 9112, 9.3.2).
  */
 function inOrder(start: NodeListener): NodeListener {
   const waiting = new WeakMap<Socket, number>()
   return (request, response) => {
-    // Set while the response is the one whose turn it is. Other runtimes than Node do not hand over requests early.
+    // Node sets `socket` on the response that is next. Other runtimes do not pass on requests early.
     if (response.socket !== null || isOtherRuntime) {
       start(request, response)
       return
@@ -161,7 +161,7 @@ function inOrder(start: NodeListener): NodeListener {
       socket.destroy()
       return
     }
-    // Not emitted when the connection closes before: then there is no caller to answer.
+    // Not emitted if the connection closes first: then no caller waits for an answer.
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
       start(request, response)
@@ -171,7 +171,7 @@ function inOrder(start: NodeListener): NodeListener {
 
 const isOtherRuntime = 'bun' in process.versions || 'deno' in process.versions
 
-/** Writes a stream of events straight to a connection. */
+/** Writes a stream of events directly to a connection. */
 function writeSse(feed: SseFeed, { status, headers }: Response, outgoing: ServerResponse): void {
   if (outgoing.destroyed) {
     feed.cancel()

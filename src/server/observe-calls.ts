@@ -1,17 +1,17 @@
 /**
- * Whoever wants to know of an agent's calls: the log, the metrics, the operator's audit. One place tells them all.
- * To be told of a call costs as much as a small part of answering it, so that nobody is told who did not ask.
+ * Reports an agent's calls to its observers: the log, the metrics and the operator's audit. Call records are created
+ * only if there is an observer, because each costs a noticeable share of a call.
  */
 import type { Log } from '../model/log.js'
 import type { CallObserver, CallRecord } from '../transports/call-record.js'
 
-/** One line of the audit. */
+/** One entry of the audit. */
 export interface AuditEntry extends CallRecord {
-  /** Empty where a path was asked for that no agent has. */
+  /** Name of the agent; empty if no agent has the requested path. */
   readonly agent: string
 }
 
-/** Told of every call when it has ended, of refused ones too. Whatever it throws is logged and harms nobody. */
+/** Receives every call when it has ended, rejected calls included. Its exceptions are logged and do not affect calls. */
 export type Audit = (entry: AuditEntry) => void
 
 interface Interested {
@@ -24,7 +24,7 @@ interface Interested {
 
 type Tell = CallObserver['ended']
 
-/** Absent when nobody wants to know: then nothing is kept. */
+/** Returns undefined if there is no observer. */
 export function observeCalls(
   agent: string,
   { log, logCalls, audit, metrics, span }: Interested,
@@ -42,7 +42,7 @@ export function observeCalls(
   }
 }
 
-/** Calls that were understood, for whoever keeps count of who still speaks what (RL-ALL-4). */
+/** Logs calls whose operation was recognised, so that operators can count the use of each dialect (RL-ALL-4). */
 function logCall(log: Log, agent: string, { operation, binding, dialect }: CallRecord): void {
   if (operation && binding && dialect) log({ level: 'debug', message: `${operation} over ${binding}`, agent, dialect })
 }
@@ -52,7 +52,7 @@ function guarded(audit: Audit, agent: string, log: Log | undefined): Tell {
   return (record) => {
     try {
       const promised: unknown = audit({ agent, ...record })
-      // Nothing waits for it; but a rejection that nobody takes would end the process.
+      // Not awaited; but an unhandled rejection would end the process.
       if (promised instanceof Promise) promised.catch(failed)
     } catch (error) {
       failed(error)

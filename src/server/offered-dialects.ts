@@ -5,9 +5,9 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { reserved } from './mounts.js'
 
 export interface OfferedDialects {
-  /** Told apart on arrival, newest first. */
+  /** Dialects that are recognised by the request, newest first. */
   readonly recognised: readonly Dialect[]
-  /** By path. */
+  /** Dialects that are pinned to a path, by path. */
   readonly pinned: ReadonlyMap<string, Dialect>
 }
 
@@ -28,7 +28,7 @@ export function offeredDialects(choice?: DialectChoice, options: DialectOptions 
   return { recognised: [...known.filter((dialect) => recognised.has(dialect)), ...own], pinned }
 }
 
-/** Dialects with the same methods at one address cannot be told apart. */
+/** Throws for dialects with the same methods at one address: requests would not distinguish them. */
 function assertDistinct(recognised: readonly Dialect[]): void {
   const methodsOf = ({ jsonrpc }: Dialect) => (jsonrpc && !jsonrpc.paths ? [...jsonrpc.methods.keys()].join() : '')
   const seen = new Map<string, Dialect>()
@@ -43,7 +43,7 @@ function assertDistinct(recognised: readonly Dialect[]): void {
   }
 }
 
-/** Absent at the agent's own address. Dialects with paths of their own have no other address there. */
+/** Returns undefined for the agent's own address. Dialects with fixed paths have no other address there. */
 function pathOf(path: string, { jsonrpc }: Dialect): string | undefined {
   if (path === '/' && jsonrpc && !jsonrpc.paths) return undefined
   const trimmed = withoutTrailingSlashes(path)

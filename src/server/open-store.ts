@@ -15,11 +15,11 @@ import { openStoreOptions } from './options.js'
 export interface OpenStoreOptions {
   /** Called with problems that an operator should know of. */
   readonly onNotice?: (text: string, level?: 'warn' | 'error') => void
-  /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
+  /** Requires a store with the schema of this version: the store is neither created nor migrated. Default false. */
   readonly mustExist?: boolean
 }
 
-/** Opens a store by its address. Databases are loaded on use: nobody pays at start-up for what they do not ask for. */
+/** Opens a store by its address. Database drivers are loaded when they are used. */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<CompleteStore> {
   assertOptions('openStore', options, openStoreOptions)
   const { onNotice } = options
@@ -43,18 +43,18 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
   )
 }
 
-/** What a store has to say to its operator. */
+/** Writes the notices of a store to the log. */
 function noticesTo(log: Log | undefined): (text: string, level?: 'warn' | 'error') => void {
   return (message, level = 'warn') => log?.({ level, message })
 }
 
-/** A store that is used here; `release` closes it if it was opened for that. */
+/** A store in use. `release` closes it if it was opened here. */
 export interface UsedStore {
   readonly store: CompleteStore
   release(): Promise<void>
 }
 
-/** The store that was given, which stays its owner's to close; or the one at an address. Default: in memory. */
+/** Returns the given store, which its owner closes, or opens the one at an address. Default: in memory. */
 export async function useStore(given: Store | string = 'memory', log?: Log): Promise<UsedStore> {
   if (typeof given !== 'string') return { store: completeStore(given), release: async () => undefined }
   const store = await openStore(given, { onNotice: noticesTo(log) })
@@ -63,11 +63,11 @@ export async function useStore(given: Store | string = 'memory', log?: Log): Pro
 
 /** Options of `openStorePush`. */
 export interface StorePushOptions {
-  /** Where webhooks may be, and how they are called: as `serve` has it. */
+  /** Allowed addresses of webhooks, and options of their calls, as in `serve`. */
   readonly push?: PushOptions
-  /** Deliveries are signed with these keys, as those of `publicUrl`. */
+  /** Keys that sign deliveries, in the name of `publicUrl`. */
   readonly signing?: SigningOptions | Signer
-  /** The address of the agent: who signs. */
+  /** The address of the agent, which is the issuer of signatures. */
   readonly publicUrl?: string
   readonly log?: Log
 }
@@ -83,7 +83,7 @@ const optionNames = {
 export interface StorePush extends PushOperations, AsyncDisposable {}
 
 /**
- * The same as `served.push`, for all agents of a store. The store is not closed with it.
+ * Opens the operations of `served.push` for all agents of a store. Disposing them does not close the store.
  *
  * ```ts
  * await using push = await openStorePush(store)
@@ -99,7 +99,7 @@ export async function openStorePush(store: Store, options: StorePushOptions = {}
   const { operations, close } = createStorePush(
     {
       store: completeStore(store),
-      // All of them: a webhook outlives the dialect it was registered in.
+      // All dialects: a webhook outlives the dialect it was registered in.
       dialects: dialectsByName(),
       ...(signer && { signJwt: signer.signJwt }),
       addressOf: () => withoutTrailingSlashes(publicUrl),

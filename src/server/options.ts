@@ -37,7 +37,7 @@ import type { Route } from './routes.js'
 /** Options of `createHandler`. */
 export interface HandlerOptions {
   /**
-   * Where tasks are stored: a store, `memory` (default), `file:DIR` or `sqlite:PATH` for one machine, or
+   * The store for tasks: a store, `memory` (default), `file:DIR` or `sqlite:PATH` for one machine, or
    * `postgres://user@host/database` for several.
    */
   readonly store?: Store | string
@@ -61,9 +61,9 @@ export interface HandlerOptions {
    * ```
    */
   readonly dialects?: DialectChoice
-  /** How much callers may send and store. */
+  /** Limits of the data that callers may send and store. */
   readonly limits?: Limits
-  /** Which addresses webhooks may have, and how they are called. Default: https, on the internet. */
+  /** Allowed addresses of webhooks, and options of their calls. Default: https, on the internet. */
   readonly push?: PushOptions
   /** Further paths on the same address: an application's API, a page. They take precedence over the agents. */
   readonly routes?: readonly Route[]
@@ -83,7 +83,7 @@ export interface AdvancedOptions {
   readonly allowedHosts?: readonly string[]
   /** Tenants of every agent, as path prefixes and in requests. */
   readonly tenants?: readonly string[]
-  /** Who may use which tenant and access which tasks. */
+  /** Access of callers to tenants and tasks. */
   readonly policy?: Policy
   /** When ended tasks are removed. Default: 7 days after they ended. */
   readonly retention?: Retention
@@ -283,14 +283,13 @@ export const serveOptions = {
 /** Access of callers to tenants and to tasks of other owners. */
 export interface Policy {
   /**
-   * Whether a caller may use a tenant. To a caller that may not, the tenant does not exist; and the public card
-   * then names no tenants. Default: everybody may use every tenant.
+   * Whether a caller may use a tenant. For a caller that may not, the tenant does not exist. With this option the public
+   * card names no tenants. Default: every caller may use every tenant.
    */
   readonly tenants?: (caller: Caller, tenant: string) => boolean
   /**
-   * Whether a caller may do something to a task that is not its own, in the tenant it addresses. To a caller
-   * that may not, the task does not exist. Lists show one's own tasks only, and webhooks are their owner's.
-   * Default: nobody may.
+   * Whether a caller may access a task of another owner, in the tenant that the call addresses. For a caller that may not,
+   * the task does not exist. Lists contain the caller's own tasks only; webhooks belong to their owner. Default: no access.
    */
   readonly canAccess?: (caller: Caller, task: SharedTask, operation: SharingOperation) => boolean | Promise<boolean>
 }

@@ -1,30 +1,30 @@
-/** The certificate that a client showed on its connection, as schemes see it. */
+/** The client certificate of a connection, and the memory that unread responses take. */
 import type { Socket } from 'node:net'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
 import type { VerifiedCertificate } from '../auth/scheme.js'
 import { A2AError, overLimit } from '../model/errors.js'
 import { addressKey } from '../net/addresses.js'
 
-/** A connection has one certificate as long as it lives (the listener forbids renegotiation). */
+/** The certificate of a connection does not change, because the listener forbids renegotiation. */
 const read = new WeakMap<Socket, VerifiedCertificate | 'none'>()
 
 export function certificateOf(socket: Socket): VerifiedCertificate | undefined {
   let known = read.get(socket)
   if (known === undefined) {
-    known = certificateFrom(trustedPeer(socket as TLSSocket)) ?? 'none' // without TLS it lacks the members asked for
+    known = certificateFrom(trustedPeer(socket as TLSSocket)) ?? 'none' // plain sockets lack these members
     read.set(socket, known)
   }
   return known === 'none' ? undefined : known
 }
 
-/** `authorized` alone does not say that there is a certificate: sessions that are resumed have it without one. */
+/** Resumed sessions are `authorized` without a certificate, so both are checked. */
 function trustedPeer(socket: Partial<TLSSocket>): PeerCertificate | undefined {
   return socket.authorized === true ? socket.getPeerCertificate?.() : undefined
 }
 
 export function certificateFrom(peer: PeerCertificate | undefined): VerifiedCertificate | undefined {
   if (!peer?.raw) return undefined
-  const { CN: commonName } = peer.subject as { readonly CN?: string | readonly string[] } // several make a list
+  const { CN: commonName } = peer.subject as { readonly CN?: string | readonly string[] } // a list if there are several
   return {
     ...(typeof commonName === 'string' && { commonName }),
     altNames: altNamesIn(peer.subjectaltname ?? ''),
@@ -33,7 +33,7 @@ export function certificateFrom(peer: PeerCertificate | undefined): VerifiedCert
   }
 }
 
-/** Node writes them in one line: `DNS:a.example, URI:"with, a comma"`. What is not written so is not read. */
+/** Node joins them in one line: `DNS:a.example, URI:"with, a comma"`. Names in another format are ignored. */
 function altNamesIn(line: string): readonly string[] {
   const names: string[] = []
   const entry = /([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)(?:, |$)/y
@@ -45,13 +45,13 @@ function altNamesIn(line: string): readonly string[] {
   return names
 }
 
-/** Bytes of large answers that one server holds for their readers. */
+/** Maximum bytes of large responses that one server holds for their readers. */
 const defaultMax = 256 * 1024 * 1024
 
 /**
- * Counts the large answers of one server that their readers have not taken yet. A request for a large answer is small,
- * and the answer stays in memory until it is read. One caller can hold a quarter of the budget, so that callers that do
- * not read cannot keep answers from others.
+ * Counts the large responses of one server that their readers have not read yet. A small request can cause a large
+ * response, which stays in memory until it is read. One caller can hold a quarter of the budget, so that callers that do
+ * not read cannot block others.
  */
 export class UnreadAnswers {
   readonly #max: number
@@ -64,10 +64,10 @@ export class UnreadAnswers {
     this.#maxPerCaller = max / 4
   }
 
-  /** Counts an answer until the returned function is called. Throws when there is no room for it. */
+  /** Counts a response until the returned function is called. Throws if a limit is reached. */
   admit(size: number, caller: string): () => void {
     const held = this.#byCaller.get(caller) ?? 0
-    // An answer larger than a limit gets through when it is the only one.
+    // A response larger than a limit passes if it is the only one.
     if (held > 0 && held + size > this.#maxPerCaller)
       throw overLimit('unreadAnswers', 'Too many of your large answers are unread, read them and try again')
     if (this.#total > 0 && this.#total + size > this.#max) {
@@ -90,7 +90,7 @@ export class UnreadAnswers {
   }
 }
 
-/** The key that answers are counted by: the caller's id; without credentials, the network of the caller's address. */
+/** The key that responses are counted by: the caller's id; without credentials, the network of the caller's address. */
 export function callerKey(caller: string | undefined, address: string | undefined): string {
   return caller === undefined ? `address ${addressKey(address ?? '')}` : `caller ${caller}`
 }

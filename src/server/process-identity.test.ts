@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { isProcessDead, placeOf, processIdentity } from './process-identity.js'
 
-/** Beyond the largest process id that Linux gives out. */
+/** A process id above the maximum of Linux. */
 const gone = (identity: string) => identity.replace(/^([^/]+)\/\d+\//, '$1/4194305/')
 
 describe('the identity of a process', () => {
   const here = placeOf('boot-1')
 
-  it('counts a process of this machine as dead when it is gone, and only then', () => {
+  it('counts a process of this machine as dead only when it has exited', () => {
     expect(isProcessDead(gone(processIdentity(here)), here)).toBe(true)
     expect(isProcessDead(processIdentity(here), here)).toBe(false)
   })
 
-  it('counts nobody as dead on a machine with the same name: each has its own boot', () => {
+  it('counts no process as dead on a machine with the same name and another boot', () => {
     expect(isProcessDead(gone(processIdentity(placeOf('boot-2'))), here)).toBe(false)
   })
 
-  it('counts nobody as dead where a machine cannot be told from its twins', () => {
+  it('counts no process as dead on a machine whose boot is unknown', () => {
     const nowhere = placeOf('')
     expect(isProcessDead(gone(processIdentity(nowhere)), nowhere)).toBe(false)
   })

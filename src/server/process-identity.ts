@@ -1,15 +1,15 @@
-/** Names this process in leases, and tells whether another process of this machine is dead (E-9). */
+/** Names this process in leases, and detects dead processes of this machine (E-9). */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** `place/pid/start time/random`: a process id alone may have been given to somebody else since. */
+/** Returns `place/pid/start time/random`. The id alone is not enough: the system reuses process ids. */
 export function processIdentity(place = placeOf(boot())): string {
   const random = Math.random().toString(36).slice(2, 10)
   return `${place || hostname()}/${process.pid}/${processTable(process.pid)?.started ?? '?'}/${random}`
 }
 
-/** Nobody is dead who may be elsewhere: a living replica that is disowned loses its tasks. */
+/** Whether a lease owner is dead. False for processes that may run elsewhere: a live replica must keep its tasks. */
 export function isProcessDead(owner: string, here = placeOf(boot())): boolean {
   const [place, pidText, started] = owner.split('/')
   const pid = Number(pidText)
@@ -19,16 +19,16 @@ export function isProcessDead(owner: string, here = placeOf(boot())): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
-  // Alive, but is it the same process, and not a zombie? Where the system tells, look.
+  // The id exists: check that it is the same process and not a zombie, if the system has a process table.
   const now = processTable(pid)
   if (!now) return false
   return now.state === 'Z' || (started !== '?' && started !== now.started)
 }
 
 /**
- * Where process ids mean something: one namespace of one machine. Machines made from one template share a host name and,
- * outside of containers, the number of the namespace; containers of one machine share its boot. Without a boot a machine
- * cannot be told from its twins, so it is no place at all.
+ * The place in which a process id is unique: one namespace of one machine. Machines made from one template share a host
+ * name and, outside of containers, the number of the namespace; containers of one machine share its boot id. Without a
+ * boot id, machines cannot be distinguished, so the place is empty.
  */
 export function placeOf(boot: string): string {
   if (boot === '') return ''
@@ -37,7 +37,7 @@ export function placeOf(boot: string): string {
 
 let known: string | undefined
 
-/** What no other machine has, and this one only until it is started again; empty where the system does not tell. */
+/** The id of this boot of this machine; empty if the system has none. */
 function boot(): string {
   known ??= attempt(readBoot)?.trim() ?? ''
   return known
@@ -49,7 +49,7 @@ function readBoot(): string {
     : readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')
 }
 
-/** State and start (in ticks since boot) from Linux's process table; absent on other systems. */
+/** State and start time (in ticks since boot) from Linux's process table; undefined on other systems. */
 function processTable(pid: number): { readonly state: string; readonly started: string } | undefined {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   if (stat === undefined) return undefined

@@ -9,8 +9,8 @@ function limit(rate: ConstructorParameters<typeof RateLimit>[0]) {
   return { limit: new RateLimit(rate, () => now), wait }
 }
 
-describe('a rate', () => {
-  it('lets a burst through, and then as many as it says', () => {
+describe('RateLimiter', () => {
+  it('admits a burst, then the rate', () => {
     const { limit: rate, wait } = limit({ perSecond: 2, burst: 3 })
     expect([1, 2, 3].map(() => rate.take('a'))).toEqual([0, 0, 0])
     expect(rate.take('a')).toBe(1)
@@ -21,14 +21,14 @@ describe('a rate', () => {
     expect(rate.take('a')).toBe(1)
   })
 
-  it('says how long to wait, in whole seconds', () => {
+  it('returns the time to wait in whole seconds', () => {
     const { limit: rate } = limit({ perSecond: 0.1, burst: 1 })
     expect(rate.take('a')).toBe(0)
     expect(rate.waitFor('a')).toBe(10)
     expect(rate.take('a')).toBe(10)
   })
 
-  it('does not count those that are refused', () => {
+  it('does not count rejected requests', () => {
     const { limit: rate, wait } = limit({ perSecond: 1, burst: 1 })
     rate.take('a')
     for (let i = 0; i < 100; i++) rate.take('a')
@@ -36,19 +36,19 @@ describe('a rate', () => {
     expect(rate.take('a')).toBe(0)
   })
 
-  it('saves up no more than the burst', () => {
+  it('accumulates no more than the burst', () => {
     const { limit: rate, wait } = limit({ perSecond: 1000, burst: 2 })
     rate.take('a')
     wait(1e9)
     expect([1, 2, 3].map(() => rate.take('a') > 0)).toEqual([false, false, true])
   })
 
-  it('is every name’s own', () => {
+  it('counts each name separately', () => {
     const { limit: rate } = limit({ perSecond: 1, burst: 1 })
     expect([rate.take('a'), rate.take('b'), rate.take('a')]).toEqual([0, 0, 1])
   })
 
-  it('remembers a bounded number of names, those in use before all', () => {
+  it('keeps a bounded number of names and evicts the least recently used', () => {
     const { limit: rate } = limit({ perSecond: 0.001, burst: 2 })
     rate.take('a')
     for (let i = 0; i < 9_000; i++) rate.take(`first-${i}`)
@@ -60,7 +60,7 @@ describe('a rate', () => {
   })
 
   it.each([{ perSecond: 0 }, { perSecond: -1 }, { perSecond: Number.NaN }, { perSecond: 1, burst: 0 }])(
-    'must be one: %o',
+    'rejects an invalid rate: %o',
     (rate) => {
       expect(() => new RateLimit(rate)).toThrow(TypeError)
     },

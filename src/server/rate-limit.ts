@@ -14,22 +14,22 @@ import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { addressKey, classifyAddress } from '../net/addresses.js'
 import type { FailureLimit, SettledLimits } from './limits.js'
-/** How often somebody may do something: token buckets, by name. */
+/** Rate limits as token buckets, by name. */
 
 /** A rate limit: a steady rate and a burst above it. */
 export interface Rate {
-  /** How many are given back every second. */
+  /** Tokens added per second. */
   readonly perSecond: number
-  /** How many may come at once after a quiet time. Default: five seconds' worth, at least one. */
+  /** Maximum number of tokens, which can be used at once. Default: those of five seconds, at least one. */
   readonly burst?: number
 }
 
-/** Buckets kept. Beyond that the one that was not used for the longest time goes: most likely it is full again. */
+/** Beyond this number the least recently used bucket is removed: it is probably full again. */
 const mostBuckets = 10_000
 
 interface Bucket {
   tokens: number
-  /** When that was so. */
+  /** Time of the last update. */
   atMs: number
 }
 
@@ -37,7 +37,7 @@ export class RateLimit {
   readonly #perMs: number
   readonly #burst: number
   readonly #now: () => number
-  /** Once there are many of them, the one used last is the last. */
+  /** Above half of the maximum, in order of use. */
   readonly #buckets = new Map<string, Bucket>()
 
   constructor({ perSecond, burst = Math.max(1, perSecond * 5) }: Rate, now: () => number = () => performance.now()) {
@@ -47,13 +47,13 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** Seconds until there is one to take; 0 when there is. */
+  /** Seconds until a token is available; 0 if there is one. */
   waitFor(name: string): number {
     const bucket = this.#buckets.get(name)
     return bucket ? this.#waitWith(this.#tokensOf(bucket, this.#now())) : 0
   }
 
-  /** Takes one, if there is one; answers as `waitFor` did before. */
+  /** Takes a token if one is available. Returns the result of `waitFor` before that. */
   take(name: string): number {
     const now = this.#now()
     const bucket = this.#buckets.get(name)
@@ -65,7 +65,7 @@ export class RateLimit {
     if (tokens < 1) return this.#waitWith(tokens)
     bucket.tokens = tokens - 1
     bucket.atMs = now
-    // Who was used last matters only when somebody may have to go soon.
+    // The order of use matters only when buckets may be removed soon.
     if (this.#buckets.size > mostBuckets / 2) {
       this.#buckets.delete(name)
       this.#buckets.set(name, bucket)
@@ -141,7 +141,7 @@ function limitFailures(requirements: readonly Requirement[], failures: FailureLi
   const verified = new VerifiedCredentials()
   return (credentials) => {
     const given = readers.map((read) => read(credentials))
-    // A request without a credential guesses nothing: it is neither counted nor refused here.
+    // A request without a credential is not a guess: it is neither counted nor rejected here.
     return given.every((each) => each === '') ? undefined : watch(given, credentials, { failures, verified })
   }
 }

@@ -7,9 +7,9 @@ import type { Admission, Refused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 
-const form = newestDialect.rest as RestForm // it has one
+const form = newestDialect.rest as RestForm // the newest dialect has one
 
-/** Who asks, or why he is not let in. */
+/** Authenticates the caller of a request. */
 export async function admitted(
   admit: Admit | undefined,
   request: Request,

@@ -1,6 +1,6 @@
 /**
- * From a request to the agent it is for. Written by hand because it is on the way of every call and
- * there is little to route: a few fixed paths and the mounts. CORS, when asked for, is hono's.
+ * Routes requests to agents. Written by hand, because every call passes it and there are few routes: fixed paths and the
+ * mounts. CORS, if configured, is handled by hono.
  */
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
@@ -23,19 +23,19 @@ export interface RouterParts {
   readonly endpoints: ReadonlyMap<string, AgentEndpoint>
   /** Origins that browsers may call from. */
   readonly origins: readonly string[]
-  /** Headers that credentials come in. */
+  /** Headers that carry credentials. */
   readonly credentialHeaders: readonly string[]
   readonly stripBase: StripBase
-  /** Answers outside of the base path. */
+  /** Answers requests outside of the base path. */
   readonly outsideBase: Fetch
   /** Refuses a request by its host. Absent: every host is accepted. */
   readonly refuseHost?: ((request: Request, connection?: Connection) => Response | undefined) | undefined
-  /** Answers where no agent is. */
+  /** Answers requests to paths without an agent. */
   readonly notFound: Fetch
   readonly isReady: () => Promise<boolean>
-  /** Where there are keys to publish. */
+  /** Answers requests for the public keys. Absent without signing. */
   readonly jwks?: Fetch
-  /** Asked before the agents. */
+  /** Tried before the agents. */
   readonly routes: AnswerRoute | undefined
 }
 
@@ -61,7 +61,7 @@ function createPaths(parts: RouterParts): Fetch {
   const { stripBase, outsideBase, endpoints, notFound, isReady, jwks, routes, refuseHost } = parts
   const health = createHealth(isReady)
   const root = endpoints.get('')
-  // Longer paths first: a mount below another one is its own.
+  // Longer paths first, so that a mount below another one wins.
   const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
   const toAgents = (request: Request, path: string, connection?: Connection): Promise<Response> => {
     for (const [mount, endpoint] of mounts) {
@@ -85,12 +85,12 @@ function createPaths(parts: RouterParts): Fetch {
   }
 }
 
-/** Callers append `/tasks/send` to addresses that end with a slash: slashes before the path of a route count as one. */
+/** Callers append `/tasks/send` to addresses that end with a slash, so slashes before the path count as one. */
 function withOneSlash(path: string): string {
   return path.startsWith('//') ? path.replace(/^\/+/, '/') : path
 }
 
-/** The path as it was sent; what is encoded in it is for the routes to decode. */
+/** The path as it was sent; routes decode it. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return '/'
@@ -110,7 +110,7 @@ export function createHostRefusal(isOwnHost: HostCheck, observe: CallObserver | 
   }
 }
 
-/** For paths outside of `basePath`: they are not this server's, so credentials do not matter. */
+/** Answers paths outside of `basePath`. They do not belong to this server, so credentials are not checked. */
 export function createOutsideBaseRefusal(observe: CallObserver | undefined): Fetch {
   return async (_request, connection) => {
     const refused = new A2AError('METHOD_NOT_FOUND', 'Path not found: it is outside of `basePath`')

@@ -1,4 +1,4 @@
-/** What a port carries beside its agents: the API of an application, a page. */
+/** Further routes of a port beside its agents: the API of an application, a page. */
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import { isRefused, type Refused } from '../model/admission.js'
@@ -16,30 +16,30 @@ import { admitted, refusalOf } from './refusal.js'
 
 /** A path on the agents' address that the application serves itself. */
 export interface Route {
-  /** Such as `/api/documents`: what is below it belongs to it too. `/` is that one page, and nothing below it. */
+  /** The path, such as `/api/documents`, with everything below it. `/` matches that one page only. */
   readonly path: string
   /**
-   * Reading more of the request's body than `limits.bodyBytes` fails with a 413. Undefined: it is not for this route after
-   * all; the agents are asked.
+   * Answers a request. Undefined: the route does not handle the request, and the agents are tried. Reading a body that is
+   * larger than `limits.bodyBytes` fails with status 413.
    */
   readonly answer: (request: Request, visit: Visit) => Promise<Response> | undefined
   /**
-   * Everybody may come in, from every web page: it decides itself. Default: the callers and the pages that agents on
-   * this port let in.
+   * Accepts every caller and every web page; the route checks access itself. Default false: the route has the `auth` and
+   * `cors` of the agents on this port.
    */
   readonly isPublic?: boolean
 }
 
 /** The caller of a route, and the agents that the route may call. */
 export interface Visit {
-  /** Whoever met `auth`; `anonymous` where there is none, or the route is public. */
+  /** The authenticated caller; `anonymous` without `auth` and on public routes. */
   readonly caller: Caller
   /**
    * The agents of this port, by name, with the checks that calls over A2A get: skills, tenants and the engine's limits.
    * Calls are made for a caller: `service.getTask({ id }, { caller })`.
    */
   readonly services: ReadonlyMap<string, AgentService>
-  /** Where it comes from, for routes that let people in themselves; absent where nobody can tell. */
+  /** The connection, for routes that authenticate callers themselves; absent if unknown. */
   readonly connection?: Connection
 }
 
@@ -54,7 +54,7 @@ export interface RoutesParts {
   readonly log: Log
 }
 
-/** Undefined where no route answers. */
+/** Returns undefined if no route handles the request. */
 export type AnswerRoute = (
   request: Request,
   path: string,
@@ -67,7 +67,7 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
   for (const { path } of routes)
     if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
       throw new TypeError(`${JSON.stringify(path)} is no path of a route: write /api`)
-  // Longer paths first: a route below another one is its own.
+  // Longer paths first, so that a route below another one wins.
   const byLength = [...routes].sort((a, b) => b.path.length - a.path.length)
 
   const visit = async (route: Route, request: Request, connection?: Connection): Promise<Response | undefined> => {
@@ -115,7 +115,7 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
 
 export type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
 
-/** `address` is that of the route's own caller, for the audit. */
+/** The operations of an agent for a route. `address` is that of the route's caller, for the audit. */
 export function routeService(endpoint: CallableEndpoint, address: CallStart['address']): AgentService {
   const { unary, streaming } = toGeneric(endpoint.service)
   const begin = (operation: Operation, request: unknown, context: CallContext) => {

@@ -31,7 +31,7 @@ import {
 } from './options.js'
 import { watchStrayErrors } from './stray-errors.js'
 
-/** Gets one message for each call of `serve`. `dragoman serve` thereby notices modules that serve themselves. */
+/** Receives one message for each call of `serve`. `dragoman serve` uses it to detect modules that call `serve`. */
 const serveCalls = channel('dragoman:serve')
 
 /** Agents that listen on a port. */
@@ -51,7 +51,7 @@ export interface Served {
    * required if there are several agents.
    */
   readonly provideCredential: Assembly['provideCredential']
-  /** Drains: stops admitting, lets turns finish up to the deadline, hands the rest over, then closes the port. */
+  /** Stops admitting calls, lets turns finish up to the deadline, hands over the rest, then closes the port. */
   close(options?: { readonly deadlineMs?: number }): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -143,10 +143,10 @@ type SettledServeOptions = SettledOptions<ServeOptions>
 
 interface OpenPort {
   readonly handler: Assembly
-  /** Its address, as it is bound, with the base path. */
+  /** The bound address, with the base path. */
   readonly base: string
   readonly agents: Served['agents']
-  /** Those that have a card to be found by. */
+  /** The agents that have a card for registries. */
   readonly announced: readonly AnnouncedAgent[]
   close(deadlineMs: number | undefined): Promise<void>
 }
@@ -262,7 +262,7 @@ function byPort(
   return together.length > 0 ? [{ ...common, mounted: together }, ...alone] : alone
 }
 
-/** gRPC's addresses are `host:port`, whatever the scheme (R-GRPC-5). */
+/** gRPC addresses have the form `host:port` for every scheme (R-GRPC-5). */
 function authorityOf(url: string): string {
   const { protocol, hostname, port } = new URL(url)
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`

@@ -1,8 +1,8 @@
 /**
- * Keeps one agent's stray error from ending every agent of the process. While a server runs, a rejection that nothing
- * handles, and an exception in a callback, fail the task whose handler caused them, as far as the asynchronous context
- * tells. Other rejections are logged; other exceptions end the process, as without a server. An application that
- * listens for these events itself keeps them.
+ * Prevents a stray error of one agent from ending the process. While a server runs, an unhandled rejection or an
+ * exception in a callback fails the task whose handler caused it, if the asynchronous context identifies it. Other
+ * rejections are logged; other exceptions end the process, as without a server. If the application has listeners for
+ * these events, they decide.
  */
 import { attributeStrayErrors, currentTurn } from '../engine/execution/handler-watch.js'
 import { type LogOption, settleLog } from './default-log.js'

@@ -1,4 +1,4 @@
-/** Cards and keys as resources: made once for all readers, with validators and conditional answers (R-CARD-5). */
+/** Serves cards and keys, encoded once for all readers, with validators and conditional responses (R-CARD-5). */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
@@ -10,7 +10,7 @@ import { readOnly } from './health.js'
 
 const maxAgeSeconds = 300
 
-/** Finds the answer to a request for a card; absent when the path is no card's. */
+/** Finds the answer to a request for a card; undefined for other paths. */
 export type CardServer = (request: Request, path: string) => (() => Promise<Response>) | undefined
 
 interface Resource {
@@ -20,7 +20,7 @@ interface Resource {
 }
 
 interface Variants {
-  /** Whatever version a reader names, there is one card. */
+  /** There is one card for all versions. */
   readonly isForAll: boolean
   /** For readers that name no version. */
   readonly unversioned: Promise<Resource> | undefined
@@ -29,11 +29,11 @@ interface Variants {
 
 interface Serving {
   readonly lastModified: Date
-  /** Request headers that decide about the answer. */
+  /** Request headers that select the response. */
   readonly vary: string
-  /** Only for callers that have shown credentials: shared caches must not keep it. */
+  /** The card requires authentication: shared caches must not store it. */
   readonly isProtected: boolean
-  /** Spells the error for readers of versions that no card is offered for. */
+  /** Encodes the error for readers of versions without a card. */
   refuse(request: Request, error: A2AError): Promise<Response>
 }
 
@@ -51,10 +51,10 @@ export function createCardServer(
       resources = resourcesOf(now)
       lastModified = toSeconds(Date.now())
     }
-    return await answer(request, resources.get(path) as Variants, { lastModified, ...serving }) // looked at below
+    return await answer(request, resources.get(path) as Variants, { lastModified, ...serving }) // checked below
   }
   return (request, path) => {
-    // Nearly every request is for something else.
+    // Fast path: nearly every request is for something else.
     if (!path.includes('/.well-known/') || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
     return resources.has(path) ? () => respond(request, path) : undefined
   }
@@ -88,7 +88,7 @@ async function answer(request: Request, variants: Variants, serving: Serving): P
   return respond(request, resource, serving)
 }
 
-/** The keys that signatures are checked with, as they are now: a signer of one's own may change them at any time. */
+/** Serves the current public keys. Custom signers may change them at any time. */
 export function createJwksServer(signer: Pick<Signer, 'jwks'>): (request: Request) => Promise<Response> {
   return (request) =>
     readOnly(request, async () => respond(request, await spell(signer.jwks(), 'application/jwk-set+json')))
@@ -109,12 +109,12 @@ function respond(
   return new Response(request.method === 'HEAD' ? null : body, { headers: { 'content-type': mediaType, ...headers } })
 }
 
-/** HTTP's dates know no more. */
+/** HTTP dates have a resolution of one second. */
 function toSeconds(timeMs: number): Date {
   return new Date(Math.floor(timeMs / 1000) * 1000)
 }
 
-/** A card that does not depend on the version is for everybody. */
+/** Chooses the card by the version that the reader names, unless there is one card for all versions. */
 function choose(request: Request, { unversioned, byVersion, isForAll }: Variants): Promise<Resource> | undefined {
   if (isForAll) return unversioned
   const asked = askedVersion(readVersion(request.headers, request.url))
@@ -127,28 +127,28 @@ async function spell(content: object, mediaType = 'application/json'): Promise<R
   return { body, mediaType, etag: `"${Buffer.from(digest).toString('base64url').slice(0, 22)}"` }
 }
 
-/** `If-None-Match` decides alone when it is there (RFC 9110). */
+/** `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110). */
 function isFresh({ headers }: Request, etag: string, lastModified: Date | undefined): boolean {
   const noneMatch = headers.get('if-none-match')
   if (noneMatch !== null) {
     return noneMatch.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)
   }
   const since = Date.parse(headers.get('if-modified-since') ?? '')
-  return lastModified !== undefined && lastModified.getTime() <= since // never of NaN
+  return lastModified !== undefined && lastModified.getTime() <= since // false for NaN
 }
 
 export interface CurrentCards {
-  /** Those the server started with: what there are cards for does not change. */
+  /** The first cards. Later ones exist for the same paths and versions. */
   readonly first: SpelledCards
-  /** For everybody: what there is, at once. */
+  /** The latest cards, without waiting. For public requests. */
   shown(): SpelledCards
-  /** For those who ask rarely and tell others: what is being made is waited for. */
+  /** The latest cards, after cards in preparation are complete. For infrequent readers such as registries. */
   now(): Promise<SpelledCards>
 }
 
-/** A signer that fails is not asked more often. */
+/** Minimum time between a failure of the signer and the next attempt. */
 const betweenAttemptsMs = 5000
-/** One that says nothing has failed. */
+/** Time after which an attempt counts as failed. */
 const longestAttemptMs = 30_000
 
 export async function currentCards(
