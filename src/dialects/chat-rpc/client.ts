@@ -1,4 +1,4 @@
-/** Messages out and in; the address of the interface is the endpoint itself, if it has a path. */
+/** The client's side of chat-rpc. If the interface's address has a path, it is the endpoint itself. */
 import type { CancelTaskRequest, GetTaskRequest, SendMessageRequest } from '../../model/service.js'
 import type { ClientDialect, RequestCodec } from '../client-dialect.js'
 import { decodeCard } from '../v0_3/read-card.js'
@@ -27,7 +27,7 @@ export const chatRpcClient: ClientDialect = {
     },
     operations: {
       sendMessage: { encode, decode: (answer, _request, facts) => decodeResponse(answer, facts) },
-      // An answer that is not streamed is read as the only element of the stream.
+      // The stream decoder reads a response that is not a stream as its only element.
       sendStreamingMessage: { encode, decode: (answer) => answer },
       getTask: {
         encode(request) {
@@ -47,7 +47,7 @@ export const chatRpcClient: ClientDialect = {
     createStreamDecoder,
     decodeError,
   },
-  // Its cards are v0.3's, with the path of this dialect in the address.
+  // chat-rpc cards are v0.3's, with the path of chat-rpc in the address.
   card: {
     recognise: ({ url }) => (typeof url === 'string' && url.endsWith(paths[0]) ? 'possible' : undefined),
     decode: decodeCard,

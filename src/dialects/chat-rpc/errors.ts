@@ -1,11 +1,11 @@
-/** 0.3's numbers, with one word for every failure of the agent: this dialect knows no -32006. */
+/** Error codes of 0.3, except that chat-rpc has no -32006: every failure of the agent has one code. */
 import type { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { flatErrorDetails } from '../error-details.js'
 import { meaningsOf, type RpcError, readRpcError } from '../peer-error.js'
 import { encodeRpcError, errors } from '../v0_3/errors.js'
 
-/** Messages that the documents of this dialect list, by number. Our own text is in `data.detail`. */
+/** Messages that the documents of chat-rpc list, by code. Our own text is in `data.detail`. */
 const messages: ReadonlyMap<number, string> = new Map([
   [-32600, 'Invalid Request'],
   [-32601, 'Method not found'],
@@ -29,12 +29,12 @@ export function httpStatus({ code }: A2AError): number {
   return errors[code].http
 }
 
-/** The number -32603 stands for every failure; the details name the state of the task. */
+/** -32603 is the code of every failure; the details name the state of the task. */
 export function decodeError(error: RpcError): A2AError {
   const { data } = error
   if (!isObject(data) || typeof data.detail !== 'string') return readRpcError(error, meanings)
   const { detail, ...rest } = data
-  return readRpcError({ code: error.code, message: detail as string, data: rest }, meanings) // just looked
+  return readRpcError({ code: error.code, message: detail as string, data: rest }, meanings) // checked above
 }
 
 const meanings = meaningsOf(errors)

@@ -1,7 +1,7 @@
 import type { Loss } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
-/** The methods of v0.3 at paths of its own, with Messages as results (RL-L2). */
+/** The methods of v0.3 at separate paths, with messages as results (RL-L2). */
 export const facts = {
   name: 'chat-rpc',
   versions: [],

@@ -7,7 +7,7 @@ import { facts, losses } from './facts.js'
 import { methods, operations, paths } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 
-/** 0.3's JSON-RPC at paths of its own, with messages for answers and a stream envelope of its own (RL-L2). */
+/** 0.3's JSON-RPC at separate paths, with messages as responses and its own stream envelope (RL-L2). */
 export const chatRpc: Dialect = {
   ...facts,
   traits: { continuesContext: true, cannotResume: true, cancelsOnce: true, endsAtQuestions: true },

@@ -1,4 +1,4 @@
-/** 0.3's messages with less required of them. */
+/** Messages of 0.3 with fewer required members. */
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Struct } from '../../model/part.js'
@@ -12,7 +12,7 @@ import {
 } from '../v0_3/messages.js'
 import { jsonSpelling, type Wire } from '../v0_3/spelling.js'
 
-/** Of a request only the message and its metadata count: the answer is always waited for. */
+/** Only the message and its metadata are used: sends always wait for the result. */
 export function decodeSendParams(params: unknown, facts: Pick<CallFacts, 'newId'>): SendMessageRequest {
   if (!isObject(params)) return decodeSendRequest(params, jsonSpelling)
   const { message, metadata } = params
@@ -23,7 +23,7 @@ export function encodeSendParams({ message, metadata }: SendMessageRequest): Wir
   return encodeSendRequest({ message, ...(metadata && { metadata }) }, jsonSpelling)
 }
 
-/** An answer. Servers leave out the role: who else would speak? */
+/** Decodes a response. Servers omit the role, which is always the agent's. */
 export function decodeMessage(wire: unknown, facts: Pick<CallFacts, 'newId'>): Message {
   return decodeMessageOf03(withDefaults(wire, facts, 'agent'), jsonSpelling)
 }
@@ -36,10 +36,10 @@ function withDefaults(wire: unknown, facts: Pick<CallFacts, 'newId'>, role?: str
   return { ...wire, ...(!hasId && { messageId: facts.newId() }), ...(!hasRole && { role }) }
 }
 
-/** The metadata of a request comes back with its answer, so that a trace can be followed (RL-L2-2). */
+/** The response repeats the metadata of the request, so that traces can be followed (RL-L2-2). */
 export function echoedMetadata(params: unknown): Struct {
   const metadata = isObject(params) ? params.metadata : undefined
-  return isObject(metadata) ? (metadata as Struct) : {} // it was decoded with the request
+  return isObject(metadata) ? (metadata as Struct) : {} // decoded with the request
 }
 
 export function encodeMessage(message: Message, echoed: Struct): Wire {

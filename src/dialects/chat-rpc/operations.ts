@@ -9,19 +9,19 @@ import { encodeTask } from '../v0_3/tasks.js'
 import { decodeSendParams } from './messages.js'
 import { encodeResponse } from './tasks.js'
 
-/** Its documents use both. */
+/** The documents of chat-rpc use both. */
 export const paths = ['/api/v1/a2a', '/a2a/v1'] as const
 
 const send: OperationCodec = {
   decode: decodeSendParams,
-  encode: (result, params) => JSON.stringify(encodeResponse(result as SendMessageResponse, params)), // what sending gives
+  encode: (result, params) => JSON.stringify(encodeResponse(result as SendMessageResponse, params)), // the result of a send
 }
 
-/** 0.3's results (RL-L2-3). */
+/** These operations return 0.3's results (RL-L2-3). */
 function onTask(request: Decoder<object>): OperationCodec {
   return {
     decode: (params) => decodeOrThrow(request, params),
-    encode: (result) => JSON.stringify(encodeTask(result as Task, jsonSpelling)), // what these operations give
+    encode: (result) => JSON.stringify(encodeTask(result as Task, jsonSpelling)), // the result of these operations
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The envelope of this dialect's streams: the task in short, what happened to it, whether that was
- * all; and behind the last one the literal `[DONE]` (RL-L2-1).
+ * The envelope of chat-rpc streams: a summary of the task, the event, and whether it is the last. The literal `[DONE]`
+ * follows the last envelope (RL-L2-1).
  */
 import { A2AError } from '../../model/errors.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
@@ -38,11 +38,11 @@ export function createStreamEncoder(call: StreamCall): StreamEncoder {
 
 class ChatStream implements StreamEncoder {
   readonly #params: unknown
-  /** All deltas of an answer, and the answer, are one message (RL-L2-2). */
+  /** All deltas of a response, and the whole response, have one message id (RL-L2-2). */
   readonly #messageId: string
   readonly #answer = new TurnAnswer()
   #subject: Subject | undefined
-  /** A question that may turn out to be the end; it may also be from the turn before. */
+  /** A question that may be the result of this turn, or a leftover of the previous turn. */
   #question: TaskStatus | undefined
   #isOver = false
 
@@ -61,7 +61,7 @@ class ChatStream implements StreamEncoder {
     }
     if ('task' in event) return this.#encodeTask(event.task)
     const { messageId, taskId = messageId, contextId = '' } = event.message
-    // An answer without a task is called like its message.
+    // A response without a task uses the message id as its task id.
     this.#subject = { taskId, contextId }
     return this.#last('completed', encodeMessage(event.message, echoedMetadata(this.#params)))
   }
@@ -80,7 +80,7 @@ class ChatStream implements StreamEncoder {
 
   #encodeTask(task: Task): string | readonly Frame[] {
     const isNews = this.#subject === undefined
-    // The first one tells of earlier turns, which this caller has read already.
+    // The first snapshot has only earlier turns, which this caller has already read.
     if (!isNews) this.#answer.startOver(task)
     this.#subject = { taskId: task.id, contextId: task.contextId }
     const { state } = task.status
@@ -100,7 +100,7 @@ class ChatStream implements StreamEncoder {
       const parts = message && message.parts.length > 0 ? message.parts : [{ text: endSentence(state) }]
       return this.#last(jsonSpelling.states[state], this.#message(parts, message?.metadata))
     }
-    if (isInterrupted(state)) return nothing // `end` knows more
+    if (isInterrupted(state)) return nothing // `end` sends it
     if (!message) return isNews ? this.#working() : nothing
     this.#answer.addProgress(message)
     return this.#frame('working', [this.#delta(message.parts)])
@@ -132,7 +132,9 @@ class ChatStream implements StreamEncoder {
     return events.length > 0 ? this.#frame('working', events) : nothing
   }
 
-  /** Names the task before there is any text, so that callers can cancel it. Every event on the way has a delta. */
+  /**
+   * Names the task before there is any text, so that callers can cancel it. Every event before the last has a delta.
+   */
   #working(): string {
     return this.#frame('working', [this.#delta([{ text: '' }])])
   }
@@ -165,7 +167,7 @@ class ChatStream implements StreamEncoder {
     return this.#message(answerParts([message?.parts ?? []]), message?.metadata)
   }
 
-  /** The task is named by the envelope. Metadata stays away when there is none, deltas have none either. */
+  /** The envelope names the task. Empty metadata is omitted; deltas have none. */
   #message(parts: readonly Part[], metadata?: Struct): Wire {
     const message: Message = {
       messageId: this.#messageId,
@@ -179,7 +181,7 @@ class ChatStream implements StreamEncoder {
     return wire
   }
 
-  /** A stream may break before there is a task. */
+  /** A stream may fail before there is a task. */
   get #about(): Subject {
     return this.#subject ?? { taskId: '', contextId: '' }
   }
@@ -189,7 +191,7 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
   const { contextId } = (request as SendMessageRequest).message
   const known = { newId: facts.newId, ...(contextId !== undefined && { contextId }) }
   const followed = new FollowedTask()
-  /** What all deltas are told as, whatever their ids: an answer is one. */
+  /** One artifact id for all deltas, which may have different ids: a turn has one response. */
   let answerId: string | undefined
   let text = ''
   let otherParts = 0
@@ -219,8 +221,8 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
   function followStatus(update: TaskStatusUpdateEvent): readonly StreamResponse[] {
     const { status, ...about } = update
     const { message, ...silent } = status
-    const hasTold = answerId !== undefined || otherParts > 0
-    if (!message || !hasTold || status.state !== 'TASK_STATE_COMPLETED') return followed.addStatus(update)
+    const hasContent = answerId !== undefined || otherParts > 0
+    if (!message || !hasContent || status.state !== 'TASK_STATE_COMPLETED') return followed.addStatus(update)
     const parts = newsIn(message.parts)
     return [
       ...(parts.length === 0
@@ -234,7 +236,7 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
     ]
   }
 
-  /** What an answer has that was not told on the way. */
+  /** The parts of the whole response that the deltas did not contain. */
   function newsIn(parts: readonly Part[]): readonly Part[] {
     const texts = parts.filter((part) => 'text' in part)
     if (parts.length - texts.length > otherParts) return parts
@@ -251,7 +253,7 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
     return events
   })
 
-  /** A stream that broke is told as a task that failed, with the error in its last words. */
+  /** A failed stream ends with a failed task whose message has the error in its metadata. */
   function throwFailure(data: unknown): void {
     if (!isObject(data) || !Array.isArray(data.events)) return
     for (const event of data.events as unknown[]) {
@@ -304,7 +306,7 @@ export function isStreamResult(wire: unknown): boolean {
   return isObject(wire) && Array.isArray(wire.events) && isObject(wire.task) && wire.task.status === undefined
 }
 
-/** What happened, and whether it is a piece of the answer. */
+/** An event, and whether it is a delta of the response. */
 export interface Happened {
   readonly event: StreamResponse
   readonly isDelta: boolean
@@ -312,11 +314,11 @@ export interface Happened {
 
 interface Known {
   newId(): string
-  /** Where the envelope does not tell. */
+  /** Used if the envelope names no context. */
   readonly contextId?: string
 }
 
-/** One `result` as events: deltas are chunks of an artifact that is called like their message. */
+/** Decodes one `result` to events: deltas are chunks of an artifact with the id of their message. */
 export function decodeStreamResult(wire: unknown, known: Known): readonly StreamResponse[] {
   return readStreamResult(wire, known).map(({ event }) => event)
 }
@@ -344,7 +346,7 @@ function readEvent(wire: Struct, task: Short, known: Known): Happened {
     return { event: { artifactUpdate: { ...about, artifact: { artifactId, parts }, append: true } }, isDelta: true }
   }
   const message: Message | undefined = isObject(wire.message) ? decodeMessage(wire.message, known) : undefined
-  // There was no task: see the encoder.
+  // A response without a task has the message id as task id: see the encoder.
   if (message && message.messageId === task.id) return { event: { message }, isDelta: false }
   const status = { state: state ?? 'TASK_STATE_WORKING', ...(message && { message }) }
   return { event: { statusUpdate: { ...about, status } }, isDelta: false }

@@ -1,4 +1,4 @@
-/** Tasks as the messages this dialect answers with. `tasks/get` shows them as they are (RL-L2-3). */
+/** Encoding of tasks as the messages that chat-rpc responds with. `tasks/get` returns tasks unchanged (RL-L2-3). */
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
@@ -11,14 +11,14 @@ import { jsonSpelling, taskState, type Wire, withoutKeys } from '../v0_3/spellin
 import { decodeTask } from '../v0_3/tasks.js'
 import { decodeMessage, echoedMetadata, encodeMessage } from './messages.js'
 
-/** The first source that says anything. A message has a part at least. */
+/** The parts of the first source that has any. A message has at least one part. */
 export function answerParts(sources: AnswerSources): readonly Part[] {
   return sources.find((parts) => parts.length > 0) ?? [{ text: '' }]
 }
 
 /**
- * A finished task is its answer; one that waits is its question, marked by `metadata.state`. One that
- * ended badly is an error: readers of this dialect take every message for an answer.
+ * A completed task is sent as its response, an interrupted one as its question, marked by `metadata.state`. A failed
+ * one is an error: chat-rpc clients treat every message as a response.
  */
 function messageOf(task: Task): Message {
   const { id: taskId, contextId, status } = task
@@ -30,7 +30,7 @@ function messageOf(task: Task): Message {
   }
   const isWaiting = !isDone && message !== undefined
   return {
-    // Always the same for the same task, though nobody gave the answer an id.
+    // Derived from the task id if the response has no id, so that it is stable.
     messageId: message?.messageId ?? `${taskId}-answer`,
     contextId,
     taskId,
@@ -48,12 +48,12 @@ export function encodeResponse(response: SendMessageResponse, params?: unknown):
   return encodeMessage('task' in response ? messageOf(response.task) : response.message, echoedMetadata(params))
 }
 
-/** A message that is marked as a question is the task it belongs to. Servers of 0.3 may answer with a task itself. */
+/** A message that is marked as a question becomes a task. 0.3 servers may respond with a task. */
 export function decodeResponse(wire: unknown, facts: Pick<CallFacts, 'newId'>): SendMessageResponse {
   if (isObject(wire) && (wire.kind === 'task' || isObject(wire.status))) return { task: decodeTask(wire, jsonSpelling) }
   const message = decodeMessage(wire, facts)
   const { taskId, contextId = facts.newId(), metadata } = message
-  // Other agents may use the word for something else.
+  // Other agents may use `state` for something else.
   const state = metadata && taskState(metadata.state, [])
   if (state === undefined || isTerminal(state) || taskId === undefined) return { message }
   const { metadata: _metadata, ...said } = message

@@ -1,4 +1,4 @@
-/** `input` out, `output` in: over HTTP, or in a JSON-RPC envelope around the same objects (RL-L1-6). */
+/** The client's side of invoke: `input` out, `output` in, over HTTP or in a JSON-RPC envelope (RL-L1-6). */
 import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
 import { decodeHttpError, decodeRpcError } from './errors.js'
@@ -8,7 +8,7 @@ import { paths } from './operations.js'
 import { createStreamDecoder } from './stream.js'
 import { decodeResponse } from './tasks.js'
 
-/** Callers choose `chat_id`: a stream that is to be gone on with was given one. A known task is in a chat already. */
+/** Clients choose `chat_id`, so that a streamed conversation can continue. A known task already has one. */
 const encode: RequestCodec['encode'] = (request, { newId }) => {
   const { message, ...rest } = request as SendMessageRequest
   const isKnown = message.contextId !== undefined || message.taskId !== undefined
@@ -24,7 +24,7 @@ const sendMessage: RequestCodec = {
   },
 }
 
-/** A single chunk and an answer that is not streamed are the same. */
+/** A single chunk and a response that is not streamed have the same form. */
 const sendStreamingMessage: RequestCodec = { encode, decode: (answer) => answer }
 
 export const invokeClient: ClientDialect = {

@@ -1,4 +1,4 @@
-/** How this dialect numbers errors: by HTTP status, or by JSON-RPC code where that envelope is used (RL-L1-1, RL-L1-6). */
+/** Error codes of invoke: HTTP statuses, or JSON-RPC codes if that envelope is used (RL-L1-1, RL-L1-6). */
 import type { A2AError, ErrorCode } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { ErrorSpelling } from '../error-details.js'
@@ -10,7 +10,7 @@ export const errors: Readonly<Record<ErrorCode, Omit<ErrorSpelling, 'grpc'>>> = 
   PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonrpc: -32003, http: 400 },
   UNSUPPORTED_OPERATION: { jsonrpc: -32004, http: 400 },
   CONTENT_TYPE_NOT_SUPPORTED: { jsonrpc: -32005, http: 400 },
-  // A task that ended badly: the dialect knows only "failure" (RL-L1-6).
+  // A failed task: invoke has only one code for failures (RL-L1-6).
   INVALID_AGENT_RESPONSE: { jsonrpc: -32603, http: 500 },
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: { jsonrpc: -32007, http: 400 },
   EXTENSION_SUPPORT_REQUIRED: { jsonrpc: -32008, http: 400 },
@@ -27,7 +27,7 @@ export const errors: Readonly<Record<ErrorCode, Omit<ErrorSpelling, 'grpc'>>> = 
   UNAVAILABLE: { jsonrpc: -32603, http: 503 },
 }
 
-/** What is said in this dialect's own words is about the input, or a failure of the agent (RL-L1-1). */
+/** Errors in invoke's own form mean invalid input or a failure of the agent (RL-L1-1). */
 export function decodeHttpError(status: number, body: unknown): A2AError {
   const isOwn = isObject(body) && typeof body.error === 'string'
   return readHttpError(status, body, meanings, isOwn ? ownStatuses.get(status) : undefined)

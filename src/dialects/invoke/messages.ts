@@ -1,4 +1,4 @@
-/** Requests: one `input`, a conversation, and whatever else the caller adds (RL-L1-1, RL-L1-2). */
+/** Requests: one `input`, a conversation id, and further members of the caller (RL-L1-1, RL-L1-2). */
 import { A2AError, clip, invalidField } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { type JsonValue, type Part, type Struct, textOf } from '../../model/part.js'
@@ -6,7 +6,7 @@ import type { SendMessageRequest } from '../../model/service.js'
 import { type Decoder, decodeOrThrow, json, object, optional, required, string, struct } from '../decode.js'
 import type { CallFacts } from '../dialect.js'
 
-/** A text is a text part; every other JSON value is a data part. */
+/** A string becomes a text part; every other JSON value becomes a data part. */
 const input: Decoder<Part> = Object.assign(readInput, {
   isUnset: (value: unknown) =>
     value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0),
@@ -29,7 +29,7 @@ const ownNames: ReadonlySet<string> = new Set(['input', 'chat_id', 'task_id'])
 
 const body: Decoder<Body & { readonly metadata: Struct }> = (value, faults) => {
   const own = ownMembers(value, faults)
-  if (!isObject(value)) return undefined // which `ownMembers` has said
+  if (!isObject(value)) return undefined // `ownMembers` has reported it
   const { input: _input, chat_id: _chatId, task_id: _taskId, ...others } = value
   const metadata = struct(others, faults)
   return own && metadata && { ...own, metadata }
@@ -38,7 +38,7 @@ const body: Decoder<Body & { readonly metadata: Struct }> = (value, faults) => {
 export function decodeSendParams(params: unknown, facts: CallFacts): SendMessageRequest {
   assertVersion(facts.header('X-A2A-Version'))
   const { input: part, chat_id: contextId, task_id: taskId, metadata: others } = decodeOrThrow(body, params)
-  // Names, not identities: who calls is for authentication to say (RL-L1-2, RL-L1-7).
+  // Labels only: authentication identifies the caller (RL-L1-2, RL-L1-7).
   const agentName = facts.header('X-Agent-Name')
   const metadata = agentName ? { ...others, agentName } : others
   return {
@@ -53,13 +53,13 @@ export function decodeSendParams(params: unknown, facts: CallFacts): SendMessage
   }
 }
 
-/** The header is about this dialect; it has nothing to do with `A2A-Version` (RL-L1-8). */
+/** The header states the version of invoke; it is unrelated to `A2A-Version` (RL-L1-8). */
 function assertVersion(version: string | null): void {
   if (!version?.trim() || version.trim() === '1.0') return
   throw invalidField('X-A2A-Version', `is ${clip(version)}, only 1.0 is served here`)
 }
 
-/** What cannot be said is refused rather than left out: the agent would answer another question. */
+/** Values that invoke cannot express are refused: without them, the agent would answer a different question. */
 export function encodeSendParams({ message, metadata = {} }: SendMessageRequest): object {
   const { parts } = message
   const value = jsonOf(parts)
@@ -76,7 +76,7 @@ export function encodeSendParams({ message, metadata = {} }: SendMessageRequest)
   }
 }
 
-/** Content as one JSON value: its text, or its data when it has no text (RL-L1-3). Absent when it has neither. */
+/** Content as one JSON value: its text, or its data if it has no text (RL-L1-3). Absent if it has neither. */
 export function jsonOf(parts: readonly Part[]): JsonValue | undefined {
   const text = textOf(parts)
   if (text !== '') return text
@@ -85,7 +85,7 @@ export function jsonOf(parts: readonly Part[]): JsonValue | undefined {
   return values.length > 1 ? values : values[0]
 }
 
-/** A value as content. */
+/** A JSON value as a part. */
 export function partOf(value: JsonValue): Part {
   return typeof value === 'string' ? { text: value } : { data: value }
 }

@@ -4,7 +4,7 @@ import type { OperationCodec, RestRoute } from '../dialect.js'
 import { decodeSendParams } from './messages.js'
 import type { Reply } from './tasks.js'
 
-/** The two operations, with one spelling of their results. */
+/** The two operations, which encode their results in the same way. */
 export function createOperations(encodeResult: (response: SendMessageResponse) => Reply) {
   const send: OperationCodec = {
     decode: decodeSendParams,

@@ -1,6 +1,6 @@
 /**
- * A stream of increments, then the whole (RL-L1-4). Failures inside a stream are chunks in both
- * envelopes: a reader that shows the last chunk needs no second way to learn of the end.
+ * A stream of increments, followed by the whole result (RL-L1-4). In both envelopes a failure inside a stream is a
+ * chunk, so that readers need only the last chunk to learn the outcome.
  */
 import type { StreamResponse } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
@@ -37,7 +37,7 @@ export function createStreamEncoder(questions: QuestionStatus): StreamEncoder {
     }
     if ('message' in event) return last(encodeMessage(event.message))
     if ('task' in event) {
-      // The first one tells of earlier turns, which this caller has read already.
+      // The first snapshot has only earlier turns, which this caller has already read.
       if (standing) answer.startOver(event.task)
       snapshot = event.task
       standing = { taskId: event.task.id, contextId: event.task.contextId, status: event.task.status }
@@ -47,7 +47,7 @@ export function createStreamEncoder(questions: QuestionStatus): StreamEncoder {
     snapshot = undefined
     const { state, message } = standing.status
     if (isTerminal(state)) return last(encodeStatus(standing, answer.sources(message), questions))
-    // Whether a question is for this caller is known when the stream ends: it may be from the turn before.
+    // A question may be from the previous turn; that is known only when the stream ends.
     if (!message || isInterrupted(state)) return nothing
     answer.addProgress(message)
     return increment(textOf(message))
@@ -86,7 +86,7 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
   let subject: Subject | undefined
   let artifactId = ''
 
-  /** Increments name no task: it is called something until it is known better. */
+  /** Increments name no task: it has a generated id until the peer names it. */
   function begin({ task_id: taskId, chat_id: contextId }: Reply): Subject {
     return {
       taskId: taskId ?? asked.taskId ?? newId(),
@@ -108,7 +108,7 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
     return [...begun, ...followed.addArtifact(update)]
   }
 
-  /** The whole is no news when it is what the increments say together. */
+  /** A whole that equals the collected increments adds no event. */
   function complete(parts: readonly Part[], about: Subject): readonly StreamResponse[] {
     const text = textOf(parts)
     const isRepetition = text === textOf(increments) && [...parts, ...increments].every((part) => 'text' in part)
@@ -126,7 +126,7 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
     if ('message' in response) return subject ? complete(response.message.parts, subject) : [response]
     const { task } = response
     if (subject === undefined || task.id === subject.taskId) return followed.addTask(task)
-    // The question tells what the task is really called: from here on it is that one.
+    // The question names the task; its id replaces the generated one from here on.
     return [
       { task: increments.length > 0 ? { ...task, artifacts: [{ artifactId, parts: joined(increments) }] } : task },
     ]

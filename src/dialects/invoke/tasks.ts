@@ -1,4 +1,4 @@
-/** Results: an output and one of four words for the state (mapping of states, RL-L1-5). */
+/** Results: an output and one of four values of `status` (RL-L1-5). */
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
@@ -9,7 +9,7 @@ import { type Decoder, decodeOrThrow, json, object, optional, presentString, str
 import { type AnswerSources, answerOf, endSentence } from '../turn-answer.js'
 import { jsonOf, partOf } from './messages.js'
 
-/** The ids are there to go on with; what is done has none when it comes from us. */
+/** Ids for continuing the conversation. Our servers omit them from completed results. */
 interface Ids {
   readonly task_id?: string
   readonly chat_id?: string
@@ -21,9 +21,9 @@ export type Reply = Ids &
     | { readonly error: string; readonly status: 'error' }
   )
 
-/** The `status` of an answer that asks the caller something. */
+/** Values of `status` for a response that asks the caller a question. */
 export const questionStatuses = ['input_required', 'success'] as const
-/** A `status` that questions can have in the dialect `invoke`. */
+/** A `status` that questions can have in invoke. */
 export type QuestionStatus = (typeof questionStatuses)[number]
 
 export function encodeMessage({ parts }: Message): Reply {
@@ -34,7 +34,7 @@ export function encodeTask(task: Task, questions: QuestionStatus): Reply {
   return encodeStatus({ taskId: task.id, contextId: task.contextId, status: task.status }, answerOf(task), questions)
 }
 
-/** A state and the answer it came with. */
+/** Encodes a state and its response. */
 export function encodeStatus(
   { taskId, contextId, status }: { readonly taskId: string; readonly contextId: string; readonly status: TaskStatus },
   answer: AnswerSources,
@@ -57,12 +57,12 @@ function firstValue(sources: AnswerSources): JsonValue {
   return ''
 }
 
-/** Over HTTP, a task that ended badly is an answer like any other: 200, with `status: "error"` (RL-L1-1). */
+/** Over HTTP, a failed task is an ordinary response: 200, with `status: "error"` (RL-L1-1). */
 export function encodeResponse(response: SendMessageResponse, questions: QuestionStatus): Reply {
   return 'message' in response ? encodeMessage(response.message) : encodeTask(response.task, questions)
 }
 
-/** JSON-RPC has errors of its own: a task that ended badly is one (RL-L1-6). */
+/** Over JSON-RPC, a failed task is a JSON-RPC error (RL-L1-6). */
 export function encodeResult(response: SendMessageResponse, questions: QuestionStatus): Reply {
   const encoded = encodeResponse(response, questions)
   if (encoded.status !== 'error' || !('task' in response)) return encoded
@@ -71,14 +71,14 @@ export function encodeResult(response: SendMessageResponse, questions: QuestionS
 }
 
 const reply = object<{ output?: JsonValue; error?: string; status?: string; task_id?: string; chat_id?: string }>({
-  output: optional(json as Decoder<NonNullable<JsonValue>>), // `null` is an output too
+  output: optional(json as Decoder<NonNullable<JsonValue>>), // `null` is a valid output
   error: optional(presentString),
   status: optional(string),
   task_id: optional(string),
   chat_id: optional(string),
 })
 
-/** Reads a result or a chunk of a stream. Peers that leave out `status` mean what the other members say. */
+/** Decodes a result or a chunk of a stream. If `status` is missing, the other members decide. */
 export function decodeReply(wire: unknown): Reply {
   const { error, status, output = '', ...ids } = decodeOrThrow(reply, wire)
   if (status === 'error' || (status === undefined && error !== undefined))
@@ -89,7 +89,7 @@ export function decodeReply(wire: unknown): Reply {
   throw new A2AError('INVALID_AGENT_RESPONSE', 'The answer has neither an output nor an error')
 }
 
-/** A result in the model. What the peer does not name is made up from `ids`; without a task there is a message. */
+/** Decodes a result. Ids that the peer omits come from `ids`; a result without a task is a message. */
 export function decodeResponse(
   wire: unknown,
   { newId, ...asked }: { newId(): string; readonly contextId?: string; readonly taskId?: string },

@@ -1,4 +1,4 @@
-/** The card: modes are words, authentication is an API key or nothing. */
+/** The card: modes are single words, authentication is an API key or nothing. */
 import type { AgentCard } from '../../model/agent-card.js'
 import { decodeCard as decodeV0_1Card } from '../v0_1/card.js'
 

@@ -1,4 +1,4 @@
-/** The routes as callers use them. */
+/** The client's side of task-rest. */
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type {
@@ -77,7 +77,7 @@ export const taskRestClient: ClientDialect = {
 
 const words: ReadonlySet<unknown> = new Set(['text', 'data', 'file'])
 
-/** Cards of task-rest have modes in skills only, written as words, and no tags; those of v0.1 hardly ever look so. */
+/** task-rest cards have modes only in skills, written as words, and no tags. v0.1 cards rarely have that shape. */
 function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
   if (listsInterfaces(card) || statedVersion(card) !== '') return undefined
   if (hasAny(card, 'defaultInputModes', 'defaultOutputModes', 'documentationUrl')) return undefined
@@ -99,13 +99,13 @@ function posted(path: string, { encode, decode }: RequestCodec): RestRequestCode
   return { encode: (request, facts) => post(path, encode(request, facts)), decode }
 }
 
-/** Bare; some put it into the envelope that streams have. */
+/** A bare task; some servers wrap it in the stream envelope. */
 function decodeTask(answer: unknown, newId: () => string, { contextId }: Partial<Message> = {}): Task {
   const read = decodeOrThrow(readTask, isObject(answer) && isObject(answer.task) ? answer.task : answer)
   return toTask(contextId === undefined ? read : { contextId, ...read }, newId)
 }
 
-/** Peers cannot be asked for less than everything. */
+/** Requests cannot limit the history, so the client shortens it. */
 function withHistory(task: Task, length: number | undefined): Task {
   if (length === undefined || !task.history || task.history.length <= length) return task
   const { history, ...rest } = task

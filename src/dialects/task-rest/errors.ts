@@ -1,4 +1,4 @@
-/** Bodies in the form of the framework this dialect comes from (RL-L0-2). Numbers are v0.1's. */
+/** Error bodies in FastAPI's form (RL-L0-2). Codes are v0.1's. */
 import type { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { readHttpError } from '../peer-error.js'
@@ -12,13 +12,13 @@ export function streamError(error: A2AError): { readonly error: { readonly code:
   return { error: { code: codeOf(error), message: error.message } }
 }
 
-/** What cannot be done to a task that has ended is a conflict with its state. */
+/** An operation that an ended task does not allow is a conflict with its state. */
 function statusOf({ code, details }: A2AError): number {
   const hasEnded = code === 'UNSUPPORTED_OPERATION' && details.metadata?.state !== undefined
   return hasEnded ? 409 : errors[code].http
 }
 
-/** Numbers, where there are any, are v0.1's too (RM-ERR-1). What FastAPI says of a path it does not have is not about a task. */
+/** Codes, if present, are v0.1's (RM-ERR-1). FastAPI's error for an unknown path is not about a task. */
 export function decodeError(status: number, body: unknown): A2AError {
   const detail = isObject(body) ? body.detail : undefined
   const isTask = status === 404 && typeof detail === 'string' && detail !== 'Not Found'

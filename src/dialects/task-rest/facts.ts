@@ -10,7 +10,7 @@ export const facts = {
   cardVersion: '0.1',
 } as const satisfies DialectFacts
 
-/** What this dialect cannot say. */
+/** Values of the model that task-rest cannot express. */
 export const losses: readonly Loss[] = [
   {
     direction: 'out',

@@ -7,7 +7,7 @@ import { operations, routes } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 import { encodeTask } from './tasks.js'
 
-/** Tasks over plain HTTP: `POST /tasks/send` and its kin, whole tasks in every answer. */
+/** Tasks over plain HTTP: `POST /tasks/send` and related routes, with whole tasks in every response. */
 export const taskRest: Dialect = {
   ...facts,
   traits: {

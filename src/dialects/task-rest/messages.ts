@@ -1,4 +1,4 @@
-/** Messages know their ids here; the rest is as in v0.1. */
+/** Messages of task-rest: they have ids; everything else is as in v0.1. */
 import type { Message } from '../../model/message.js'
 import type { Struct } from '../../model/part.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
@@ -24,7 +24,7 @@ export interface ReadMessage extends ReadPlainMessage {
 
 export const readMessage = object<ReadMessage>({
   role: required(role),
-  // A message without input is the agent's business, not a malformed body (RL-L0-2).
+  // The agent decides about a message without input: the body is not malformed (RL-L0-2).
   parts: required(anyParts),
   messageId: optional(string),
   taskId: optional(string),
@@ -61,7 +61,7 @@ export function encodeMessage(message: Message): WireMessage & {
   }
 }
 
-/** As in v0.1, what has no member of its own goes where metadata is in use. */
+/** As in v0.1, values without a member go into metadata if the message has metadata. */
 function referencesOf({ extensions, referenceTaskIds }: Message): Struct {
   return {
     ...(extensions && { a2aExtensions: extensions }),

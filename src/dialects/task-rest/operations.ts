@@ -1,4 +1,4 @@
-/** Routes and codecs. No JSON-RPC: bodies and answers are bare objects. */
+/** Routes and codecs. No JSON-RPC: requests and responses are bare objects. */
 import type { Operation } from '../../model/operations.js'
 import type {
   CancelTaskRequest,
@@ -30,7 +30,7 @@ const send: OperationCodec = {
   encode: (result) => JSON.stringify(encodeTask(taskIn(result as SendMessageResponse, undefined))),
 }
 
-/** The history is always shown in full, so nobody is asked how much of it. */
+/** Responses always have the full history, so requests have no length for it. */
 const byId: OperationCodec = {
   decode: (params): GetTaskRequest & SubscribeToTaskRequest => ({ id: decodeOrThrow(taskIdParams, params).id }),
   encode: encodeResult,
@@ -49,5 +49,5 @@ export const operations: { readonly [O in Operation]?: OperationCodec } = {
 }
 
 function encodeResult(result: unknown): string {
-  return JSON.stringify(encodeTask(result as Task)) // these operations answer a task
+  return JSON.stringify(encodeTask(result as Task)) // these operations return a task
 }

@@ -1,6 +1,6 @@
 /**
- * A status is told by the whole task as it has become, so the encoder folds what it is shown. A piece of
- * an artifact costs the piece; only a status costs the task.
+ * A status event carries the whole task, so the encoder folds the events. An artifact chunk costs only its own size; a
+ * status costs the size of the task.
  */
 import { TaskFold } from '../../model/apply-event.js'
 import type { StreamResponse, TaskArtifactUpdateEvent } from '../../model/event.js'
@@ -26,7 +26,7 @@ export function createStreamEncoder({ params }: StreamCall): StreamEncoder {
   let fold = new TaskFold()
   const artifacts = new Map<string, Streamed>()
 
-  /** Comes first; again when the reader was too slow and starts over. */
+  /** Handles the snapshot, which comes first and again after a slow reader lost events. */
   function begin(task: Task): void {
     fold = TaskFold.from(task, 0)
     fold.keepsProgress = true
@@ -35,14 +35,16 @@ export function createStreamEncoder({ params }: StreamCall): StreamEncoder {
     for (const { artifactId } of task.artifacts ?? []) artifacts.set(artifactId, { chunks: 1, isClosed: false })
   }
 
-  /** Numbered by the encoder: events of a stream leave out what is not public, and the fold wants no gaps. */
+  /**
+   * The encoder numbers the events: streams omit events that are not public, and the fold requires consecutive numbers.
+   */
   function follow(body: StreamResponse, taskId: string, contextId: string): void {
     if (!fold.status) begin({ id: taskId, contextId, status: { state: 'TASK_STATE_SUBMITTED' } })
     fold.apply({ seq: fold.seq + 1, time: 0, body })
   }
 
   function whole(): string {
-    const task = fold.snapshot() as Task // whoever calls this has begun
+    const task = fold.snapshot() as Task // `begin` has run before
     return JSON.stringify({ task: encodeTask(task, (artifactId) => artifacts.get(artifactId)?.isClosed === true) })
   }
 
@@ -76,16 +78,16 @@ export function createStreamDecoder({ operation, request, facts }: StreamRequest
     if (isObject(frame.data) && isObject(frame.data.error)) throw decodeError(500, frame.data)
     const read = decodeOrThrow(event, isBareTask(frame.data) ? { task: frame.data } : frame.data)
     if ('artifactUpdate' in read) return followed.addArtifact(read.artifactUpdate)
-    if (!('task' in read)) return nothing // `readEvent` gives no other
+    if (!('task' in read)) return nothing // `readEvent` returns no other kind
     const { state } = read.task.status
-    // A stream that answers a question may begin with that question.
+    // A stream that answers a question may begin with the status that asked it.
     const isOldQuestion = isAnswering && !followed.hasBegun
     if (isTerminal(state) || (state === 'TASK_STATE_INPUT_REQUIRED' && !isOldQuestion)) over()
     return followed.addTask(read.task)
   })
 }
 
-/** What a peer that does not stream answers. */
+/** The response of a peer that does not stream. */
 function isBareTask(data: unknown): boolean {
   return isObject(data) && data.task === undefined && data.status !== undefined
 }

@@ -1,4 +1,4 @@
-/** Tasks are shown whole, always: context, all artifacts, full history. */
+/** Tasks are always sent whole: context, all artifacts, full history. */
 import type { StreamResponse, TaskArtifactUpdateEvent } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import type { Struct } from '../../model/part.js'
@@ -48,7 +48,7 @@ export const readTask = object<ReadTask>({
   metadata: optional(struct),
 })
 
-/** Empty lists are what a task without artifacts or messages shows: the model leaves them out. */
+/** task-rest sends empty lists for a task without artifacts or messages; the model omits them. */
 export function toTask({ id, contextId, status, artifacts, history, metadata }: ReadTask, newId: () => string): Task {
   const { state, ...rest } = readState(status.state, metadata)
   return {
@@ -63,7 +63,7 @@ export function toTask({ id, contextId, status, artifacts, history, metadata }: 
   }
 }
 
-/** Artifacts of an ended task are closed; of one that goes on, those that are known to be. */
+/** All artifacts of an ended task are closed. For a running task, `isClosed` decides. */
 export function encodeTask(task: Task, isClosed?: (artifactId: string) => boolean): object {
   const { artifacts = [], history = [] } = task
   const hasEnded = isTerminal(task.status.state)
@@ -104,7 +104,7 @@ const artifactEvent = converted(readArtifactEvent, ({ taskId, contextId, artifac
   },
 }))
 
-/** One event of a stream: a piece of an artifact, or the task as it has become. */
+/** Decodes one event of a stream: an artifact chunk, or the updated task. */
 export function readEvent(newId: () => string): Decoder<StreamResponse> {
   const taskEvent = converted(readTaskEvent, ({ task }) => ({ task: toTask(task, newId) }))
   return (value, faults) =>

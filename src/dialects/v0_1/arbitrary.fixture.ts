@@ -1,4 +1,4 @@
-/** Random values of the model, without what v0.1 and its kin are known to lose. */
+/** Random model values, without the members that v0.1 and task-rest are known to lose. */
 import fc from 'fast-check'
 import type { Artifact } from '../../model/artifact.js'
 import type { Message } from '../../model/message.js'
@@ -11,7 +11,7 @@ const json = fc
   .jsonValue({ maxDepth: 3 })
   .filter((value) => !JSON.stringify(value).includes('__proto__')) as fc.Arbitrary<JsonValue>
 
-/** Never empty: an empty object that only held reserved keys is not kept. */
+/** Never empty: an object that held only reserved keys is decoded as absent. */
 const metadata = fc
   .dictionary(
     word.filter((key) => key !== '__proto__' && !key.startsWith('a2a') && key !== 'data_part_compat'),
@@ -82,7 +82,7 @@ export const tasks: fc.Arbitrary<Task> = fc.record(
   { requiredKeys: ['id', 'contextId', 'status'] },
 )
 
-/** The sample with one member, however deep, replaced by something else. */
+/** The sample with one member, at any depth, replaced by another value. */
 export function damaged(sample: unknown): fc.Arbitrary<unknown> {
   const text = JSON.stringify(sample)
   return fc
@@ -107,7 +107,7 @@ function put(root: unknown, path: Path, value: unknown): unknown {
   return root
 }
 
-/** As another process sees it. */
+/** The value after a JSON round trip. */
 export function sent<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }

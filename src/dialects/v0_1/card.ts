@@ -1,4 +1,4 @@
-/** v0.1's card: one address, authentication by name. */
+/** The card of v0.1: one address, and authentication schemes by name. */
 import type {
   AgentCapabilities,
   AgentCard,
@@ -9,7 +9,7 @@ import type {
 import { array, boolean, type Decoder, decodeOrThrow, object, optional, required, string } from '../decode.js'
 import type { Spelling } from './spelling.js'
 
-/** The interface that is reached by JSON-RPC without a tenant, nearest in age. */
+/** Encodes the card with one interface: JSON-RPC without a tenant, in the version closest to v0.1. */
 export function encodeCard(card: AgentCard, { hasGoCard }: Spelling): object | undefined {
   const address = ['0.1', '0.3', '1.0']
     .map((version) => card.supportedInterfaces.find((each) => isReached(each, version)))
@@ -43,11 +43,11 @@ function encodeSkill({ id, name, description, tags, examples, inputModes, output
 
 export interface Authentication {
   readonly schemes: readonly string[]
-  /** JSON that says where the credentials go and how to get them; never a secret. */
+  /** JSON that states the place of the credentials and how to get them; never a secret. */
   readonly credentials?: string
 }
 
-/** Absent when the card asks for nothing that has a name here. */
+/** Absent when v0.1 has no name for any scheme of the card. */
 export function authenticationOf({ securitySchemes = {} }: AgentCard): Authentication | undefined {
   const hints: Record<string, object> = {}
   const schemes = new Set<string>()
@@ -62,7 +62,7 @@ export function authenticationOf({ securitySchemes = {} }: AgentCard): Authentic
   return { schemes: [...schemes], ...(Object.keys(hints).length > 0 && { credentials: JSON.stringify(hints) }) }
 }
 
-/** A client certificate is not a credential in a header: it has none. */
+/** Client certificates have no name: they are not sent in a header. */
 function schemeName(scheme: SecurityScheme): string | undefined {
   if ('apiKeySecurityScheme' in scheme) return 'apiKey'
   if ('httpAuthSecurityScheme' in scheme) {
@@ -72,7 +72,7 @@ function schemeName(scheme: SecurityScheme): string | undefined {
   return 'mtlsSecurityScheme' in scheme ? undefined : 'OAuth2'
 }
 
-/** Readers look for a key without a hint in this header. */
+/** Header of an API key for which the card gives no other place. */
 const defaultKeyHeader = 'X-API-Key'
 
 function hintOf(scheme: SecurityScheme): object | undefined {
@@ -143,7 +143,7 @@ const readCard: Decoder<ReadCard> = object<ReadCard>({
   skills: optional(array(skill)),
 })
 
-/** A card of this family as v1.0's. `protocolBinding`: how its one address is spoken to. */
+/** Decodes a card of v0.1 or task-rest into the model. `protocolBinding` is the binding of its one address. */
 export function decodeCard(value: unknown, protocolBinding = 'JSONRPC'): AgentCard {
   const read = decodeOrThrow(readCard, value)
   const schemes = (read.authentication?.schemes ?? []).flatMap((name) => {
@@ -183,7 +183,7 @@ function toSkill({ description = '', tags = [], inputModes, outputModes, ...rest
   }
 }
 
-/** Where only names are given, the usual places are meant. A token of OAuth 2 is sent as any bearer token is. */
+/** A scheme that is given by name only uses the default header. OAuth 2 tokens are sent as bearer tokens. */
 function schemeCalled(name: string): SecurityScheme | undefined {
   switch (name.toLowerCase()) {
     case 'none':

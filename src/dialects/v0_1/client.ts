@@ -1,4 +1,4 @@
-/** v0.1 as callers speak it. They choose the ids of tasks and of sessions (RL-01-1). */
+/** The client's side of v0.1. Clients choose the ids of tasks and sessions (RL-01-1). */
 import { A2AError, clip } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
@@ -32,7 +32,7 @@ const methods = {
   subscribeToTask: 'tasks/resubscribe',
   createTaskPushNotificationConfig: 'tasks/pushNotification/set',
   getTaskPushNotificationConfig: 'tasks/pushNotification/get',
-  // There is one config a task, and one way to be rid of it.
+  // A task has one config; setting it to `null` deletes it.
   deleteTaskPushNotificationConfig: 'tasks/pushNotification/set',
 } as const
 
@@ -40,7 +40,7 @@ function jsonrpc(spelling: Spelling): JsonRpcClientForm {
   return { methods, operations: createRequests(spelling), createStreamDecoder, decodeError }
 }
 
-/** Any card with one address that no other dialect claims is read as v0.1's. */
+/** A card with one address that no other dialect recognises is read as v0.1's. */
 function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
   const stated = statedVersion(card)
   if (listsInterfaces(card)) return undefined
@@ -78,7 +78,10 @@ function createRequests(spelling: Spelling): JsonRpcClientForm['operations'] {
   }
 }
 
-/** Streams do not tell the session: a conversation can go on only when it was given one. A known task has one. */
+/**
+ * Stream events carry no session id. The client chooses the id, so that the conversation can continue. A known task
+ * already has one.
+ */
 function inSession(request: SendMessageRequest, newId: () => string): SendMessageRequest {
   const { contextId, taskId } = request.message
   if (contextId !== undefined || taskId !== undefined) return request
@@ -92,10 +95,10 @@ const decodeSent: RequestCodec['decode'] = (answer, request, { newId }): SendMes
 
 const decodeAnswer: RequestCodec['decode'] = (answer, _request, facts): Task => decodeTask(answer, facts)
 
-/** For streams: an answer that is not one is read as its only element. */
+/** Leaves a response that is not a stream as it is: the stream decoder reads it as the only element. */
 export const asItIs: RequestCodec['decode'] = (answer) => answer
 
-/** The same objects in every dialect of this family. */
+/** Push config requests of v0.1 and task-rest. */
 export const pushRequests = {
   createTaskPushNotificationConfig: {
     encode: (request) => encodeTaskPushConfig(request as TaskPushNotificationConfig),
@@ -114,7 +117,7 @@ export const pushRequests = {
   },
 } as const satisfies JsonRpcClientForm['operations']
 
-/** With the id of its task around it, or bare (RL-GO-4): nobody does one thing everywhere. */
+/** Servers answer with the config inside an object that names the task, or with the config alone (RL-GO-4). */
 function decodePushConfig(answer: unknown, taskId: string): TaskPushNotificationConfig {
   const isWrapped = isObject(answer) && ('pushNotificationConfig' in answer || 'push_notification_config' in answer)
   const config = isWrapped ? (answer.pushNotificationConfig ?? answer.push_notification_config) : answer

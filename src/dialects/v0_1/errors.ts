@@ -1,4 +1,4 @@
-/** v0.1's numbers. Later versions gave -32006 to -32009 other meanings. */
+/** Error codes of v0.1. Later versions gave -32006 to -32009 other meanings. */
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { type ErrorSpelling, flatErrorDetails } from '../error-details.js'
 import { type Meanings, type RpcError, readRpcError } from '../peer-error.js'
@@ -25,7 +25,7 @@ export const errors: Readonly<Record<ErrorCode, Pick<ErrorSpelling, 'jsonrpc' | 
   UNAVAILABLE: { jsonrpc: -32011, http: 503 },
 }
 
-/** One reason of v1.0 is three numbers here: no streaming, a task that has ended, anything else. */
+/** v1.0's `UNSUPPORTED_OPERATION` has three codes in v0.1: no streaming, ended task, and everything else. */
 export function codeOf({ code, details }: A2AError): number {
   if (code === 'UNSUPPORTED_OPERATION') {
     if (details.metadata?.capability === 'streaming') return -32006
@@ -42,7 +42,7 @@ export function encodeError(error: A2AError): {
   return { code: codeOf(error), message: error.message, data: flatErrorDetails(error) }
 }
 
-/** What a number from a v0.1 server means (RM-ERR-1); -32006 and -32009 are told apart by their number alone. */
+/** Meanings of codes from v0.1 servers (RM-ERR-1). -32006 and -32009 mean the same error with different causes. */
 export const meanings: Meanings = new Map<number, ErrorCode>([
   [-32001, 'TASK_NOT_FOUND'],
   [-32002, 'TASK_NOT_CANCELABLE'],
@@ -62,7 +62,7 @@ export const meanings: Meanings = new Map<number, ErrorCode>([
   [-32603, 'INTERNAL_ERROR'],
 ])
 
-/** -32006 is about one thing, which the error of v1.0 says in its metadata. */
+/** -32006 has one cause, which the v1.0 error states in its metadata. */
 export function decodeError(error: RpcError): A2AError {
   const read = readRpcError(error, meanings)
   if (error.code !== -32006 || read.code !== 'UNSUPPORTED_OPERATION') return read

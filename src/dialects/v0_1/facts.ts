@@ -10,10 +10,10 @@ export const facts = {
   cardVersion: '0.1',
 } as const satisfies DialectFacts
 
-/** v0.1 of the community Go library. No caller names it: the address decides. */
+/** v0.1 of the community Go library. Requests do not name it: the address decides. */
 export const goFacts = { ...facts, name: 'v0.1-go', versions: [] } as const satisfies DialectFacts
 
-/** What v0.1 cannot say. */
+/** Values of the model that v0.1 cannot express. */
 export const losses: readonly Loss[] = [
   {
     direction: 'out',
@@ -55,7 +55,7 @@ export const losses: readonly Loss[] = [
   { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
 ]
 
-/** What the Go library's form of it cannot say either. */
+/** Further values that the Go library's v0.1 cannot express. */
 export const goLosses: readonly Loss[] = [
   {
     direction: 'out',

@@ -8,7 +8,7 @@ import { createStreamEncoder } from './stream.js'
 import { encodeTask } from './tasks.js'
 
 export interface V0_1Options {
-  /** Whose v0.1: the published one, or the community Go library's. Default `standard`. */
+  /** The published v0.1, or that of the community Go library. Default `standard`. */
   readonly profile?: 'standard' | 'go'
 }
 
@@ -17,7 +17,7 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
   const isGo = profile === 'go'
   const spelling = isGo ? go : standard
   return {
-    // Both have the same methods, so only the address tells them apart.
+    // Both profiles have the same methods, so they differ by address only.
     ...(isGo ? { ...goFacts, defaultPath: '/go' } : { ...facts, isDefault: true }),
     traits: { mustBeTask: true, hasOnePushConfig: true, cannotResume: true, cancelsOnce: true, endsAtQuestions: !isGo },
     jsonrpc: {
@@ -31,7 +31,7 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
     },
     push: {
       contentType: 'application/json',
-      // The task, with its id by both names (RL-01-8).
+      // The task's id is sent under both names (RL-01-8).
       encodeTask: (task) => JSON.stringify({ taskId: task.id, ...encodeTask(task, spelling, false) }),
     },
     card: { encode: (card) => encodeCard(card, spelling) },
@@ -42,5 +42,5 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
 
 export const v0_1: Dialect = createV0_1()
 
-/** v0.1 as the community Go library speaks it. */
+/** v0.1 of the community Go library. */
 export const v0_1Go: Dialect = createV0_1({ profile: 'go' })

@@ -1,4 +1,6 @@
-/** Messages have no ids here and send no references: those travel in metadata, where there is any. */
+/**
+ * Messages of v0.1. They have no ids and no task references: those are sent in metadata, if the message has metadata.
+ */
 import type { Message, Role } from '../../model/message.js'
 import type { JsonValue, Part, Struct } from '../../model/part.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
@@ -8,7 +10,7 @@ import { encodePart, part, type WirePart } from './parts.js'
 import { encodePushConfig, pushConfig } from './push-config.js'
 import type { Spelling } from './spelling.js'
 
-/** A message as it was read: its parts are v1.0's already, its ids are still in the metadata. */
+/** A decoded message: its parts are the model's, its ids are still in the metadata. */
 export interface ReadMessage {
   readonly role: Role
   readonly parts: readonly Part[]
@@ -36,7 +38,7 @@ const someParts = array(part)
 /** A list that may be empty. */
 export const anyParts: Decoder<readonly Part[]> = (value, faults) => someParts(value, faults)
 
-/** A message of a server: it may have nothing to say. */
+/** A message from a server. It may have no parts. */
 export const readMessage = object<ReadMessage>({
   role: required(role),
   parts: required(anyParts),
@@ -80,7 +82,7 @@ export function encodeMessage(message: Message, { messageParts }: Spelling): Wir
   }
 }
 
-/** Plain messages stay plain: ids are added only where metadata is in use. */
+/** Ids are added only to messages that have metadata, so that plain messages stay plain. */
 function idsOf({ messageId, contextId, taskId, extensions, referenceTaskIds }: Message): Struct {
   return {
     a2aMessageId: messageId,
@@ -91,7 +93,7 @@ function idsOf({ messageId, contextId, taskId, extensions, referenceTaskIds }: M
   }
 }
 
-/** Chosen by the client, so not everything is taken (RM-ID-1): up to 256 characters, all of them visible. */
+/** An id chosen by the client (RM-ID-1): up to 256 characters, all visible. */
 const chosenId: Decoder<string> = (value, faults) => {
   if (typeof value === 'string' && /^[^\p{Cc}\p{Cf}\p{Cs}\p{Z}]{1,256}$/u.test(value)) return value
   return refuse(faults, 'must be a string of 1 to 256 visible characters')
@@ -102,7 +104,7 @@ export const historyLength = converted(int32, (length, faults) =>
 )
 
 interface SendParams {
-  /** Absent: the server makes one. */
+  /** Absent: the server generates one. */
   readonly id?: string
   readonly message: ReadMessage
   readonly sessionId?: string
@@ -129,7 +131,7 @@ export function sendParams({ makesTaskIds }: Spelling): Decoder<SendParams> {
   return makesTaskIds ? withOrWithoutId : withId
 }
 
-/** The task is not named in the message: the id may be new, and whoever takes the call knows what to do with it. */
+/** The message does not name the task: the id may be new. The caller decides whether to create the task. */
 export function toSendRequest(params: SendParams, newId: () => string, { hasHistory }: Spelling): SendMessageRequest {
   const { id, sessionId, pushNotification, metadata } = params
   const { taskId: _taskId, ...message } = toMessage(params.message, newId)
@@ -137,13 +139,13 @@ export function toSendRequest(params: SendParams, newId: () => string, { hasHist
     message: sessionId === undefined ? message : { ...message, contextId: sessionId },
     configuration: {
       ...(pushNotification && { taskPushNotificationConfig: { ...(id !== undefined && { id }), ...pushNotification } }),
-      historyLength: hasHistory ? (params.historyLength ?? 0) : 0, // none unless asked for (RL-01-3)
+      historyLength: hasHistory ? (params.historyLength ?? 0) : 0, // omitted unless requested (RL-01-3)
     },
     ...(metadata && { metadata }),
   }
 }
 
-/** A message that names no task begins one, under an id of ours. */
+/** A message that names no task starts one, under an id that the client generates. */
 export function encodeSendParams(request: SendMessageRequest, newId: () => string, spelling: Spelling): object {
   const { message, configuration, metadata } = request
   const push = configuration?.taskPushNotificationConfig

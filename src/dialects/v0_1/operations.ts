@@ -1,4 +1,6 @@
-/** v0.1's methods. The caller chooses the id of a task, and may leave that out in the Go profile; a config that is `null` is a deletion. */
+/**
+ * Methods of v0.1. The client chooses the task id; in the Go profile it may omit it. A config of `null` is a deletion.
+ */
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
@@ -40,7 +42,7 @@ export const taskIdParams = object<Omit<CancelTaskRequest, 'tenant'>>({
 export function createOperations(spelling: Spelling): { readonly [O in Operation]?: OperationCodec } {
   const send: OperationCodec = {
     decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendParams(spelling), params), newId, spelling),
-    // Read before the params are checked: whatever is wrong with the id is the decoder's to say.
+    // This runs before the params are checked. The decoder reports an invalid id.
     traits: (params) => {
       const id = isObject(params) ? params.id : undefined
       const isMade = id === '' && spelling.makesTaskIds
@@ -71,7 +73,7 @@ export function createOperations(spelling: Spelling): { readonly [O in Operation
   }
 }
 
-/** `isBare`: configs are answered without the id of their task (RL-GO-4). */
+/** `isBare`: responses have the config without the id of its task (RL-GO-4). */
 export function createPushOperations(isBare: boolean): { readonly [O in Operation]?: OperationCodec } {
   const encode = (result: unknown) => {
     const config = result as TaskPushNotificationConfig
@@ -104,7 +106,7 @@ function clearsConfig(params: unknown): boolean {
   return pushNotificationConfig === null
 }
 
-/** The service has cut the history to length; here it is decided whether it is shown at all (RL-01-3). */
+/** The service has limited the history's length; this decides whether to send history at all (RL-01-3). */
 function wantsHistory(params: unknown, { hasHistory }: Spelling): boolean {
   if (!hasHistory || !isObject(params)) return false
   const { historyLength = params.history_length } = params

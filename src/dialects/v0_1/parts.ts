@@ -1,4 +1,7 @@
-/** Parts: `type` tells them apart; names, media types and odd data go where v0.1 has room for them. */
+/**
+ * Parts of v0.1, distinguished by `type`. Names, media types and wrapped data go into metadata where v0.1 has no member
+ * for them.
+ */
 import { isObject } from '../../model/is-object.js'
 import type { DataPart, JsonValue, Part, Struct } from '../../model/part.js'
 import {
@@ -23,7 +26,7 @@ interface WireFile {
   readonly uri?: string | undefined
 }
 
-/** Members that are undefined are not written: encoders leave it to `JSON.stringify` to drop them. */
+/** Members may be undefined: `JSON.stringify` drops them. */
 export interface WirePart {
   readonly type?: 'text' | 'file' | 'data' | undefined
   readonly text?: string
@@ -72,7 +75,7 @@ const dataPart = converted(
   (read) => toDataPart(read.data as JsonValue, read.mimeType, read.metadata), // `json` read it
 )
 
-/** Parts of some servers come without `type` (RL-GO-3): then it is what the members say, or text. */
+/** Some servers omit `type` (RL-GO-3): then the members decide, and the default is text. */
 export const part: Decoder<Part> = (value, faults) => {
   switch (typeOf(value)) {
     case 'text':
@@ -100,7 +103,7 @@ function toFilePart(
   metadata: Struct | undefined,
 ): Part {
   const mimeType = inside.mimeType ?? beside
-  // A file that is only named is no file of v1.0: it travels as data and comes out as it was (RM-PART-3).
+  // A file with only a name is not valid in v1.0: it becomes data and round-trips unchanged (RM-PART-3).
   if (raw === undefined && uri === undefined) {
     const named = { ...(name !== undefined && { name }), ...(mimeType !== undefined && { mimeType }) }
     return { data: { file: named }, metadata: { ...metadata, a2aFileReference: true } }
@@ -113,7 +116,7 @@ function toFilePart(
   return raw === undefined ? { url: uri as string, ...about } : { raw, ...about } // one of the two is there
 }
 
-/** Data that had to be wrapped says so (RM-PART-1). */
+/** Metadata marks data that was wrapped (RM-PART-1). */
 function toDataPart(value: JsonValue, mimeType: string | undefined, metadata: Struct | undefined): Part {
   const described = mimeType === undefined ? {} : { mediaType: mimeType }
   if (metadata?.data_part_compat !== true) return withoutNotes({ data: value, ...described }, metadata)
@@ -122,7 +125,7 @@ function toDataPart(value: JsonValue, mimeType: string | undefined, metadata: St
   return withoutNotes({ data, ...described }, Object.keys(rest).length > 0 ? rest : undefined)
 }
 
-/** Puts back what `noted` had to put into the metadata. */
+/** Restores the members that `noted` put into the metadata. */
 function withoutNotes(content: Part, metadata: Struct | undefined): Part {
   if (!metadata) return content
   if (metadata.a2aMediaType === undefined && metadata.a2aFilename === undefined) return { ...content, metadata }
@@ -167,7 +170,7 @@ function encodeData(part: DataPart, { isTyped, hasMimeTypeBeside }: PartStyle): 
   }
   const metadata = noted(part.metadata, hasMimeTypeBeside ? undefined : mediaType, filename)
   const mimeType = hasMimeTypeBeside ? mediaType : undefined
-  // Objects and arrays are data here; anything else is wrapped (RM-PART-1).
+  // v0.1 allows objects and arrays as data; other values are wrapped (RM-PART-1).
   if (typeof data === 'object' && data !== null) return { type, data, mimeType, metadata }
   return { type, data: { value: data }, mimeType, metadata: { ...metadata, data_part_compat: true } }
 }
@@ -181,7 +184,7 @@ function fileReference(data: JsonValue): WireFile | undefined {
   }
 }
 
-/** Text and data have no room for a media type or a file name. */
+/** Text and data parts have no members for a media type or a file name. */
 function noted(
   metadata: Struct | undefined,
   mediaType: string | undefined,

@@ -1,4 +1,4 @@
-/** Push configs: one a task, called like it. */
+/** Push configs: one per task, with the task's id. */
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import { array, converted, object, optional, required, string } from '../decode.js'
 import { encodeAuthentication, toAuthentication, type WireAuthentication } from '../push-authentication.js'
@@ -9,7 +9,7 @@ interface WirePushConfig {
   readonly authentication?: WireAuthentication
 }
 
-/** Without an id: it is the task's. */
+/** A config without an id: it has the task's id. */
 export const pushConfig = converted(
   object<WirePushConfig>({
     url: required(string),
@@ -24,7 +24,7 @@ export const pushConfig = converted(
   },
 )
 
-/** With its task. */
+/** A config with the id of its task. */
 export const taskPushConfig = converted(
   object<{ readonly id: string; readonly pushNotificationConfig: TaskPushNotificationConfig }>({
     id: required(string),

@@ -1,13 +1,13 @@
-/** What differs between v0.1 as published and as the community Go library speaks it, as data. */
+/** Differences between the published v0.1 and that of the community Go library, as data. */
 import type { Struct } from '../../model/part.js'
 import type { TaskState } from '../../model/task.js'
 import { type Decoder, refuse } from '../decode.js'
 
-/** How parts are written. */
+/** The encoding of parts. */
 export interface PartStyle {
-  /** Parts say what they are; else it is seen from their members. */
+  /** Whether parts have a `type`. If not, readers decide by the members. */
   readonly isTyped: boolean
-  /** `mimeType` stands beside `file` and `data`, not inside `file`. */
+  /** Whether `mimeType` is a member of the part, and not of `file`. */
   readonly hasMimeTypeBeside: boolean
 }
 
@@ -15,17 +15,17 @@ export interface Spelling {
   readonly states: Readonly<Record<TaskState, string>>
   readonly messageParts: PartStyle
   readonly artifactParts: PartStyle
-  /** A send without a task id, or with an empty one, gets an id from the server. */
+  /** Whether the server generates an id for a send without a task id or with an empty one. */
   readonly makesTaskIds: boolean
-  /** Artifacts say their ids beside their places. */
+  /** Whether artifacts have an id beside their index. */
   readonly hasArtifactIds: boolean
-  /** Tasks show their history to those who ask for it. */
+  /** Whether tasks include their history on request. */
   readonly hasHistory: boolean
-  /** Events stand in the stream by themselves, under names; only the first answer is JSON-RPC. */
+  /** Whether stream events have names and no JSON-RPC envelope, except for the first response. */
   readonly hasNamedEvents: boolean
-  /** Push configs are answered without the id of their task. */
+  /** Whether responses have push configs without the id of their task. */
   readonly hasBarePushConfigs: boolean
-  /** The card has `iconUri` and always `authentication`, but no `documentationUrl`. */
+  /** Whether the card has `iconUri`, always has `authentication`, and lacks `documentationUrl`. */
   readonly hasGoCard: boolean
 }
 
@@ -75,7 +75,7 @@ export const go: Spelling = {
   hasGoCard: true,
 }
 
-/** Every word that servers of this family were seen to use; `unknown` ends a task, nobody knows how. */
+/** Every state name observed from servers of this family. `unknown` ends a task with an unknown outcome. */
 const words: ReadonlyMap<string, TaskState> = new Map([
   ['submitted', 'TASK_STATE_SUBMITTED'],
   ['pending', 'TASK_STATE_SUBMITTED'],
@@ -102,21 +102,21 @@ export const state: Decoder<TaskState> = (value, faults) => {
   return words.get(word) ?? refuse(faults, 'must be a state such as working or completed')
 }
 
-/** States that have no word of their own, and what they look like. */
+/** States that v0.1 has no name for, and the states that are sent instead. */
 const disguises: ReadonlyMap<TaskState, readonly TaskState[]> = new Map([
   ['TASK_STATE_REJECTED', ['TASK_STATE_FAILED']],
   ['TASK_STATE_AUTH_REQUIRED', ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_WORKING']],
   ['TASK_STATE_INPUT_REQUIRED', ['TASK_STATE_WORKING']],
 ])
 
-/** The metadata of what shows `shown`, with its true name when the word does not tell it. */
+/** Adds the actual state to the metadata when the name sent for `shown` is ambiguous. */
 export function noteState(metadata: Struct | undefined, shown: TaskState, { states }: Spelling): Struct | undefined {
   const looksLike = disguises.get(shown)
   if (!looksLike?.some((other) => states[other] === states[shown])) return metadata
   return { ...metadata, a2aState: shown }
 }
 
-/** The reverse: the true state, and the metadata without its note. */
+/** The reverse of `noteState`: the actual state, and the metadata without the note. */
 export function readState(
   shown: TaskState,
   metadata: Struct | undefined,
@@ -124,7 +124,7 @@ export function readState(
   if (!metadata) return { state: shown }
   if (metadata.a2aState === undefined) return { state: shown, metadata }
   const { a2aState, ...rest } = metadata
-  const noted = a2aState as TaskState // only looked up, and used when it is one
+  const noted = a2aState as TaskState // only looked up, and used if it is a state
   return {
     state: disguises.get(noted)?.includes(shown) ? noted : shown,
     ...(Object.keys(rest).length > 0 && { metadata: rest }),

@@ -1,6 +1,6 @@
 /**
- * A stream begins with a status, never with a task (RL-01-5). Artifacts are numbered by their place in
- * the task, which the snapshot at the beginning of the stream settles for those that were there before.
+ * A stream begins with a status, never with a task (RL-01-5). Artifacts are numbered by their index in the task; the
+ * snapshot at the beginning of the stream gives the indexes of existing artifacts.
  */
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
@@ -50,7 +50,7 @@ export function createStreamEncoder({ operation, params }: StreamCall, spelling:
     return spelling.hasNamedEvents ? { data, event, isBare: true } : { data }
   }
 
-  /** Comes first; again when the reader was too slow and starts over. */
+  /** Encodes the snapshot, which comes first and again after a slow reader lost events. */
   function snapshotFrames(task: Task): readonly Frame[] {
     const isFirst = !hasBegun
     hasBegun = true
@@ -63,20 +63,20 @@ export function createStreamEncoder({ operation, params }: StreamCall, spelling:
       const answer = rpcResult(encodeTask(task, spelling, false))
       return hasEnded ? [answer, statusFrame(update, true)] : [answer]
     }
-    // Who sent a message knows what was there before; who joins, or is told nothing else, does not.
+    // The caller of a send knows the earlier artifacts. Subscribers, readers that lost events and readers of an ended task do not.
     const artifacts = isJoining || !isFirst || hasEnded ? (task.artifacts ?? []) : []
-    // Readers leave at the final status, so it stands last. Where a stream begins with one, the end is told twice.
+    // Readers stop at the final status, so it is sent last. A stream that begins with a final status sends it twice.
     const isLate = hasEnded && artifacts.length > 0
-    const isTold = !isLate || (isFirst && !spelling.hasNamedEvents)
+    const isStatusFirst = !isLate || (isFirst && !spelling.hasNamedEvents)
     return [
       ...(isFirst && spelling.hasNamedEvents ? [rpcResult({ status: 'resubscription initiated' })] : []),
-      ...(isTold ? [statusFrame(update, hasEnded && !isLate)] : []),
+      ...(isStatusFirst ? [statusFrame(update, hasEnded && !isLate)] : []),
       ...artifacts.map((artifact) => artifactFrame({ ...about, artifact })),
       ...(isLate ? [statusFrame(update, true)] : []),
     ]
   }
 
-  /** One frame in the ordinary envelope is a text. */
+  /** Returns a single frame in the default envelope as text. */
   function spelled(only: Frame): string | readonly Frame[] {
     return spelling.hasNamedEvents ? [only] : only.data
   }
@@ -103,7 +103,7 @@ function isLast(state: TaskState, { states }: Spelling): boolean {
 }
 
 export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): StreamDecoder {
-  // What events do not say: the session never, and some peers leave out the task, whose id was made here.
+  // Events never name the session, and some peers omit the task, whose id the client generated.
   const { id: taskId, sessionId } = isObject(sent) ? sent : {}
   const ids = { ...(typeof sessionId === 'string' && { contextId: sessionId }), newId }
   const event = readEvent(ids)
@@ -119,13 +119,13 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
     const isNameless = isObject(data) && data.id === undefined && typeof taskId === 'string'
     const read = decodeOrThrow(event, isNameless ? { ...data, id: taskId } : data)
     if ('artifactUpdate' in read) return followed.addArtifact(read.artifactUpdate)
-    if (!('statusUpdate' in read)) return nothing // `readEvent` gives no other
+    if (!('statusUpdate' in read)) return nothing // `readEvent` returns no other kind
     const { statusUpdate } = read
     const hasEnded = isTerminal(statusUpdate.status.state)
     const final = isObject(data) ? data.final : undefined
     const isLast = final === true || (hasEnded && final !== false)
     if (isLast) over()
-    // An end that is said not to be the last word: what is still to come belongs before it.
+    // A terminal state that is not marked as final: later artifacts belong before it.
     if (!hasEnded || isLast) return followed.addStatus(statusUpdate)
     if (followed.hasBegun) return nothing
     return followed.addStatus({ ...statusUpdate, status: { state: 'TASK_STATE_WORKING' } })
@@ -142,7 +142,7 @@ function isGreeting({ data }: IncomingFrame): boolean {
   return isObject(data) && data.id === undefined && typeof data.status === 'string'
 }
 
-/** Status events have no session, artifacts or history; the Go library's first frame is a task by its name. */
+/** Status events have no session, artifacts or history; the Go library names its first frame as a task. */
 function isWhole({ event, data }: IncomingFrame): boolean {
   if (!isObject(data) || !isObject(data.status)) return false
   return event === 'rpc_result' || ['sessionId', 'artifacts', 'history'].some((member) => member in data)
@@ -172,13 +172,13 @@ const readArtifactEvent = object<ReadArtifactEvent>({
   metadata: optional(struct),
 })
 
-/** What a stream's events do not say of themselves. */
+/** Values that the events of a stream do not carry. */
 export interface EventFacts {
   readonly contextId?: string
   newId(): string
 }
 
-/** One event of a stream; `final` says nothing that the state does not. */
+/** Decodes one event of a stream. `final` is ignored: the state decides. */
 export function readEvent({ contextId, newId }: EventFacts): Decoder<StreamResponse> {
   const statusEvent = converted(readStatusEvent, ({ id, status, metadata }) => {
     const { state, ...rest } = readState(status.state, metadata)
@@ -208,7 +208,7 @@ export function encodeStatusEvent(
   return {
     id: taskId,
     status: encodeStatus(status, spelling),
-    // The Go library leaves out what is false.
+    // The Go library omits `false`.
     final: isFinal || !spelling.hasNamedEvents ? isFinal : undefined,
     metadata: noteState(metadata, status.state, spelling),
   }
@@ -218,7 +218,7 @@ export function encodeArtifactEvent(update: TaskArtifactUpdateEvent, index: numb
   return {
     id: update.taskId,
     artifact: encodeArtifact(update.artifact, index, spelling, update),
-    // There, an artifact's last chunk is marked twice (RL-GO-2).
+    // The Go library marks an artifact's last chunk with `final` too (RL-GO-2).
     final: spelling.hasNamedEvents && update.lastChunk ? true : undefined,
     metadata: update.metadata,
   }

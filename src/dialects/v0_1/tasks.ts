@@ -1,4 +1,4 @@
-/** Tasks, their status and artifacts. Artifacts need no ids: they are known by their place in the task. */
+/** Tasks, their status and artifacts. Artifacts have no ids: their index in the task identifies them. */
 import type { Artifact } from '../../model/artifact.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
@@ -137,7 +137,7 @@ export const readTask = object<ReadTask>({
   metadata: optional(struct),
 })
 
-/** A task without a session is a context of its own, called like it. */
+/** A task without a session gets a context of its own, with the task's id. */
 export function toTask({ id, sessionId, status, artifacts, history, metadata }: ReadTask, newId: () => string): Task {
   const { state, ...rest } = readState(status.state, metadata)
   return {
@@ -152,7 +152,7 @@ export function toTask({ id, sessionId, status, artifacts, history, metadata }: 
   }
 }
 
-/** A task as a server answers it. `contextId`: the session it was asked to be in, should the answer not say. */
+/** Decodes a task from a server. `contextId` is the requested session, used if the response names none. */
 export function decodeTask(
   answer: unknown,
   { contextId, newId }: { readonly contextId?: string; newId(): string },
@@ -172,7 +172,7 @@ export function encodeTask(task: Task, spelling: Spelling, isHistoryWanted: bool
   }
 }
 
-/** There is no answer without a task: a message is one that has completed (RM-STR-3). */
+/** Responses are always tasks: a message is sent as a completed task (RM-STR-3). */
 export function taskIn(result: SendMessageResponse, params: unknown): Task {
   return 'task' in result ? result.task : taskOf(result.message, params)
 }

@@ -1,4 +1,4 @@
-/** Random values of the model, without what 0.3 is known to lose. */
+/** Random model values, without the members that 0.3 is known to lose. */
 import fc from 'fast-check'
 import type { Artifact } from '../../model/artifact.js'
 import type { StreamResponse } from '../../model/event.js'
@@ -9,9 +9,12 @@ import type { SendMessageRequest } from '../../model/service.js'
 import { type Task, type TaskStatus, taskStates } from '../../model/task.js'
 
 export const filled = fc.string({ minLength: 1, maxLength: 12 })
-/** As another process sees it. */
+/** The value after a JSON round trip. */
 export const overTheWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
-/** JSON that decoders take: they refuse one name (and a generator's objects are not quite those of `JSON.parse`). */
+/**
+ * JSON that decoders accept. They refuse one name, and the generator's objects differ slightly from those of
+ * `JSON.parse`.
+ */
 const json = fc
   .jsonValue({ maxDepth: 3 })
   .filter((value) => !JSON.stringify(value).includes('__proto__'))

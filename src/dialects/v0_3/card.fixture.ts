@@ -1,6 +1,6 @@
 import type { AgentCard } from '../../model/agent-card.js'
 
-/** A card of which 0.3 loses nothing. */
+/** A card that 0.3 can express without loss. */
 export const card: AgentCard = {
   name: 'Adder',
   description: 'Adds numbers',

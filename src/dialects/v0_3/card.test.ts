@@ -42,7 +42,7 @@ const card: AgentCard = {
 }
 
 describe('encodeCard', () => {
-  it('offers what speaks 0.3 and needs no tenant, the first one first (RM-CARD-1, R3-CARD-2, R3-CARD-3)', () => {
+  it('lists the 0.3 interfaces without a tenant, in order (RM-CARD-1, R3-CARD-2, R3-CARD-3)', () => {
     expect(encodeCard(card)).toMatchObject({
       protocolVersion: '0.3.0',
       url: 'https://a.example/old',
@@ -54,20 +54,20 @@ describe('encodeCard', () => {
     })
   })
 
-  it('makes no card of an agent that cannot be reached in 0.3 (RM-CARD-1)', () => {
+  it('returns no card for an agent that cannot be reached in 0.3 (RM-CARD-1)', () => {
     const newer = { ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 2) }
     expect(encodeCard(newer)).toBeUndefined()
     expect(() => jsonOperations.getExtendedAgentCard.encode(newer, undefined)).toThrow(A2AError)
   })
 
-  it('drops signatures, which sign another text, and flows that 0.3 does not know', () => {
+  it('drops signatures, which cover another text, and flows that 0.3 does not have', () => {
     const wire = encodeCard(card)
     expect(wire).not.toHaveProperty('signatures')
     expect(wire).toHaveProperty('securitySchemes.device', { type: 'oauth2', flows: {} })
     expect(wire).toHaveProperty('supportsAuthenticatedExtendedCard', false)
   })
 
-  it('fills in what 0.3 needs of the old flows and v1.0 leaves open', () => {
+  it('fills in members of the old flows that 0.3 requires and v1.0 does not', () => {
     const flowsOf = (flows: object) =>
       encodeCard({ ...card, securitySchemes: { o: { oauth2SecurityScheme: { flows } } } } as unknown as AgentCard)
     expect(flowsOf({ implicit: {} })).toHaveProperty('securitySchemes.o.flows.implicit', {
@@ -91,7 +91,7 @@ describe('decodeCard', () => {
     expect(decodeCard(encodeProtoCard(card))).toEqual({ ...decodeCard(encodeCard(card)) })
   })
 
-  it('takes a card without a version for 0.2’s (RM-CARD-3)', () => {
+  it('reads a card without a version as 0.2’s (RM-CARD-3)', () => {
     const { supportedInterfaces } = decodeCard({ name: 'n', url: 'https://a.example', preferredTransport: 'GRPC' })
     expect(supportedInterfaces).toEqual([{ url: 'https://a.example', protocolBinding: 'GRPC', protocolVersion: '0.2' }])
     const { supportedInterfaces: patched } = decodeCard({
@@ -102,11 +102,11 @@ describe('decodeCard', () => {
     expect(patched[0]?.protocolVersion).toBe('0.2')
   })
 
-  it('needs a name and an address', () => {
+  it('requires a name and an address', () => {
     expect(() => decodeCard({ name: '' })).toThrow('name: must not be empty; url: is required')
   })
 
-  it('lets no scheme be called `__proto__`', () => {
+  it('drops a scheme named `__proto__`', () => {
     const wire = JSON.parse('{"name":"n","url":"u","securitySchemes":{"__proto__":{"type":"mutualTLS"}}}') as unknown
     expect(Object.keys(decodeCard(wire).securitySchemes ?? {})).toEqual([])
   })
@@ -115,15 +115,15 @@ describe('decodeCard', () => {
 describe('hybridCard', () => {
   const hybrid = hybridCard(card, encodeCard(card) as object)
 
-  it('is the v1.0 card to those who read v1.0 (RM-CARD-2)', () => {
+  it('is the v1.0 card to v1.0 readers (RM-CARD-2)', () => {
     expect(hybrid).toMatchObject(card)
   })
 
-  it('is the 0.3 card to those who read 0.3 (RM-CARD-2)', () => {
+  it('is the 0.3 card to 0.3 readers (RM-CARD-2)', () => {
     expect(hybrid).toMatchObject(encodeCard(card) as object)
   })
 
-  it('spells security in both ways', () => {
+  it('has security schemes in both forms', () => {
     expect(hybrid).toHaveProperty('securitySchemes.key', {
       type: 'apiKey',
       in: 'header',

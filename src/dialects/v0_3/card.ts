@@ -1,4 +1,4 @@
-/** Cards, both ways, and the card that 0.3 and v1.0 readers understand alike. */
+/** Encoding of 0.3 cards, and of the hybrid card that 0.3 and v1.0 readers understand. */
 import type {
   AgentCard,
   AgentInterface,
@@ -25,7 +25,7 @@ export function encodeProtoCard(card: AgentCard): Wire | undefined {
 }
 
 function encode(card: AgentCard, shape: Shape): Wire | undefined {
-  // Nothing in 0.3 names a tenant, so an interface that needs one cannot be offered.
+  // 0.3 has no tenants, so an interface that needs one cannot be listed.
   const interfaces = card.supportedInterfaces.filter((each) => isOf(version, each) && !each.tenant)
   const [main] = interfaces
   if (!main) return undefined
@@ -36,7 +36,7 @@ function encode(card: AgentCard, shape: Shape): Wire | undefined {
     description: card.description,
     url: main.url,
     preferredTransport: main.protocolBinding,
-    // Every transport, the main one too (R3-CARD-3).
+    // Every transport, including the main one (R3-CARD-3).
     additionalInterfaces: interfaces.map(({ url, protocolBinding }) => ({ url, transport: protocolBinding })),
     ...(card.provider && { provider: card.provider }),
     version: card.version,
@@ -80,8 +80,8 @@ function encodeSkill({ securityRequirements, ...skill }: AgentSkill, shape: Shap
 }
 
 /**
- * The v1.0 card with 0.3's members beside its own: none of them collide at the top, security schemes
- * are spelled in both ways at once, and skills have both kinds of requirements (RM-CARD-2).
+ * The v1.0 card with 0.3's members added. The members do not collide at the top level. Security schemes have the
+ * members of both versions, and skills have both kinds of requirements (RM-CARD-2).
  */
 export function hybridCard(v1Card: AgentCard, v03Card: object): object {
   const older = v03Card as { readonly [member in 'capabilities' | 'securitySchemes' | 'skills']?: object } // `encodeCard` made it
@@ -124,13 +124,13 @@ export function encodeScheme(scheme: SecurityScheme, shape: Shape): Wire {
   return { type: 'mutualTLS', ...scheme.mtlsSecurityScheme }
 }
 
-/** The device code flow has no form in 0.3: its scheme stays, so that requirements still name one that exists. */
+/** The device code flow has no form in 0.3. Its scheme stays, so that requirements name an existing scheme. */
 function encodeFlows({ authorizationCode, clientCredentials, implicit, password }: OAuthFlows): Wire {
   const { pkceRequired: _pkceRequired, ...code } = authorizationCode ?? {}
   return {
     ...(authorizationCode && { authorizationCode: code }),
     ...(clientCredentials && { clientCredentials }),
-    // 0.3 needs what v1.0 leaves open.
+    // 0.3 requires members that are optional in v1.0.
     ...(implicit && { implicit: { authorizationUrl: '', scopes: {}, ...implicit } }),
     ...(password && { password: { tokenUrl: '', scopes: {}, ...password } }),
   }

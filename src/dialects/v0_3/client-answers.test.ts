@@ -13,7 +13,7 @@ const jsonrpc = v0_3Client.jsonrpc as JsonRpcClientForm
 const rest = v0_3Client.rest as RestClientForm
 const grpc = v0_3Client.grpc as GrpcClientForm
 
-describe('answers of other servers', () => {
+describe('responses of other servers', () => {
   const asked = { message: { messageId: 'm' }, id: 't', taskId: 't' }
   const overRpc = (operation: Operation, answer: unknown) => jsonrpc.operations[operation]?.decode(answer, asked, facts)
   const overRest = (operation: Operation, answer: unknown) =>
@@ -65,7 +65,7 @@ describe('answers of other servers', () => {
     })
   })
 
-  it('of the official JavaScript SDK 0.3.14 over REST: every member is written, empty or not', () => {
+  it('of the official JavaScript SDK 0.3.14 over REST: every member is present, even if empty', () => {
     const answer = {
       task: {
         id: 't',
@@ -132,7 +132,7 @@ describe('answers of other servers', () => {
     })
   })
 
-  it('of the Go SDK over gRPC: messages of the protobuf under its names', () => {
+  it('of the Go SDK over gRPC: protobuf messages with protobuf names', () => {
     const answer = {
       task: {
         id: 't',
@@ -159,7 +159,7 @@ describe('answers of other servers', () => {
     })
   })
 
-  it('over REST may be in the shape of JSON-RPC, and the other way round (R3-PB-2)', () => {
+  it('over REST may be in the shape of JSON-RPC, and vice versa (R3-PB-2)', () => {
     const bare = { kind: 'task', id: 't', contextId: 'c', status: { state: 'failed' } }
     const read = { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_FAILED' } } }
     expect(overRest('sendMessage', bare)).toEqual(read)
@@ -184,7 +184,7 @@ describe('answers of other servers', () => {
     })
   })
 
-  it('about a webhook keep the id that the peer knows it by', () => {
+  it('about a webhook keep the peer’s id', () => {
     const answer = { taskId: 't', pushNotificationConfig: { id: 'default', url: 'u' } }
     expect(overRpc('getTaskPushNotificationConfig', answer)).toEqual({ id: 'default', taskId: 't', url: 'u' })
     expect(() => overRpc('getTaskPushNotificationConfig', { taskId: 't' })).toThrow(
@@ -204,19 +204,19 @@ describe('answers of other servers', () => {
     expect(overRest('listTasks', {})).toEqual({ tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 })
   })
 
-  it('in the state `unknown` read as working, in one that no version has they are refused', () => {
+  it('in the state `unknown` decode as working; states of no version are refused', () => {
     const inState = (state: unknown) => overRpc('getTask', { kind: 'task', id: 't', contextId: 'c', status: { state } })
     for (const state of ['unknown', 'UNKNOWN', 'TASK_STATE_UNSPECIFIED', '', null, 0])
       expect(inState(state)).toMatchObject({ status: { state: 'TASK_STATE_WORKING' } })
     expect(() => inState('archived')).toThrow(/^status\.state: must be one of/)
   })
 
-  it('to a deletion are all the same (R3-PUSH-3)', () => {
+  it('to a deletion are all accepted (R3-PUSH-3)', () => {
     for (const answer of [{}, null, undefined, '', 0])
       expect(overRpc('deleteTaskPushNotificationConfig', answer)).toBeUndefined()
   })
 
-  it('that are none are refused with the path of what is wrong', () => {
+  it('that are malformed are refused with the path of the fault', () => {
     expect(() => overRpc('sendMessage', { kind: 'poem' })).toThrow('kind: must be one of task, message')
     expect(() => overRpc('sendMessage', { kind: 'status-update', taskId: 't', status: { state: 'working' } })).toThrow(
       'must be a task or a message',
@@ -232,7 +232,7 @@ describe('streams', () => {
     form.createStreamDecoder({ operation: 'sendStreamingMessage', request, sent: undefined, facts })
   const update = { kind: 'status-update', taskId: 't', contextId: 'c', status: { state: 'working' } }
 
-  it('are over at `final` only, whatever the state of an update (R3-STRM-4, R3-STRM-5)', () => {
+  it('end only at `final`, in every state of an update (R3-STRM-4, R3-STRM-5)', () => {
     const decoder = open(jsonrpc)
     decoder.decode({ data: { ...update, final: false } })
     decoder.decode({ data: { ...update, status: { state: 'completed' } } })
@@ -241,7 +241,7 @@ describe('streams', () => {
     expect(decoder.isOver).toBe(true)
   })
 
-  it('are over at `final` in the shapes of the protobuf', () => {
+  it('end at `final` in the shapes of the protobuf', () => {
     const status = { state: 'TASK_STATE_INPUT_REQUIRED' }
     const overRest = open(rest)
     overRest.decode({ data: { statusUpdate: { taskId: 't', contextId: 'c', status, final: true } } })
@@ -250,7 +250,7 @@ describe('streams', () => {
     expect([overRest.isOver, overGrpc.isOver]).toEqual([true, true])
   })
 
-  it('are over at a task that has ended (RM-STR-6), and not at one that goes on', () => {
+  it('end at a task that has ended (RM-STR-6), not at a running one', () => {
     const decoder = open(jsonrpc)
     decoder.decode({ data: { kind: 'task', id: 't', contextId: 'c', status: { state: 'submitted' } } })
     expect(decoder.isOver).toBe(false)
@@ -258,7 +258,7 @@ describe('streams', () => {
     expect(decoder.isOver).toBe(true)
   })
 
-  it('are read without kinds when the shape tells (R3-DM-1)', () => {
+  it('are decoded without `kind` if the shape is unambiguous (R3-DM-1)', () => {
     const decoder = open(jsonrpc)
     const kinds = [
       { id: 't', contextId: 'c', status: { state: 'working' } },
@@ -270,7 +270,7 @@ describe('streams', () => {
     expect(decoder.isOver).toBe(true)
   })
 
-  it('fill in what 0.2 may leave out: the context, and ids of messages', () => {
+  it('fill in members that 0.2 may omit: the context and message ids', () => {
     const decoder = open(jsonrpc, { message: { messageId: 'm', contextId: 'c' } })
     const { contextId: _contextId, ...bare } = update
     const status = { state: 'working', message: { role: 'agent', parts: [] } }
@@ -291,7 +291,7 @@ describe('streams', () => {
   })
 })
 
-describe('hostile answers', () => {
+describe('hostile responses', () => {
   const asked = { id: 't', taskId: 't', message: {} }
   const read: ((value: unknown) => unknown)[] = [jsonrpc, rest, grpc].flatMap((form) => [
     ...Object.values<{ decode: JsonDecode }>(form.operations).map(
@@ -333,7 +333,7 @@ describe('hostile answers', () => {
     v0_3.card?.encode(card),
   ]
 
-  it('are refused by name or read, whatever JSON comes', () => {
+  it('are decoded or refused with a named fault, for any JSON', () => {
     const any = fc.oneof(fc.jsonValue(), ...samples.map((sample) => damaged(sample)))
     fc.assert(
       fc.property(any, fc.constantFrom(...read), (value, decode) => {

@@ -19,7 +19,7 @@ const grpc = v0_3Client.grpc as GrpcClientForm
 const id = filled.filter((text) => !/^\.{1,2}$/.test(text) && text !== 'default')
 const config = pushConfig.filter(({ taskId }) => !/^\.{1,2}$/.test(taskId ?? ''))
 
-/** Requests that every form can ask. */
+/** Requests that every form can express. */
 const requests: Readonly<Partial<Record<Operation, fc.Arbitrary<object>>>> = {
   sendMessage: sendRequest,
   sendStreamingMessage: sendRequest,
@@ -47,7 +47,7 @@ const results: Readonly<Partial<Record<Operation, fc.Arbitrary<unknown>>>> = {
   getExtendedAgentCard: fc.constant(card),
 }
 
-/** What is asked of a peer is never left to what it thinks of no word about blocking. */
+/** Clients always send `blocking`, because peers differ in its default. */
 function inFull(request: object): object {
   const { message: said, configuration, ...rest } = request as SendMessageRequest
   return said ? { message: said, configuration: { returnImmediately: false, ...configuration }, ...rest } : request
@@ -56,7 +56,7 @@ function inFull(request: object): object {
 const pairs = pairsOf(v0_3Client, v0_3)
 
 describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name, pair) => {
-  it('offers what this version has', () => {
+  it('has the operations of this version', () => {
     const missing = Object.keys(operations).filter((operation) => !pair.operations.includes(operation as Operation))
     expect(missing).toEqual(name === 'gRPC' ? ['listTasks'] : [])
   })
@@ -93,7 +93,7 @@ describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name,
     },
   )
 
-  it('events arrive as they happened, and the last says so (R3-STRM-5)', () => {
+  it('events arrive unchanged, and the last one is marked (R3-STRM-5)', () => {
     fc.assert(
       fc.property(event, (happened) => {
         const { read: readEvent, decoder } = pair.follow('subscribeToTask', { id: 'i' })
@@ -118,7 +118,7 @@ describe('requests', () => {
   const overRest = (operation: Operation, request: object) => rest.operations[operation]?.encode(request, facts)
   const overGrpc = (operation: Operation, request: object) => grpc.operations[operation]?.encode(request, facts)
 
-  it('always say whether to wait (R3-SEND-5)', () => {
+  it('always state whether to wait (R3-SEND-5)', () => {
     expect(overRpc('sendMessage', { message: sent, tenant: 'dropped' })).toEqual({
       message: {
         kind: 'message',
@@ -134,7 +134,7 @@ describe('requests', () => {
     })
   })
 
-  it('carry in metadata what the protobuf has no field for', () => {
+  it('carry values without a protobuf field in metadata', () => {
     const content = {
       messageId: 'm',
       role: 'ROLE_USER',
@@ -149,7 +149,7 @@ describe('requests', () => {
     expect(overGrpc('sendMessage', { message: sent })).toEqual({ request: content, configuration: { blocking: true } })
   })
 
-  it('spell a webhook as each form does', () => {
+  it('encode a webhook in each form', () => {
     const hook = {
       taskId: 't/1',
       id: 'h',
@@ -180,7 +180,7 @@ describe('requests', () => {
     })
   })
 
-  it('for the only webhook name it like its task where a name is needed (R3-PUSH-2)', () => {
+  it('for the only webhook use the task id where a name is required (R3-PUSH-2)', () => {
     const get = 'getTaskPushNotificationConfig'
     expect(overRpc(get, { taskId: 't' })).toEqual({ id: 't' })
     expect(overGrpc(get, { taskId: 't' })).toEqual({ name: 'tasks/t/pushNotificationConfigs/t' })
@@ -218,7 +218,7 @@ describe('requests', () => {
     )
   })
 
-  it('to cancel may have metadata but over gRPC', () => {
+  it('to cancel may have metadata, except over gRPC', () => {
     const asked = { id: 't', metadata: { why: 'late' } }
     expect(overRpc('cancelTask', asked)).toEqual(asked)
     expect(overRest('cancelTask', asked)).toEqual({
@@ -236,7 +236,7 @@ describe('requests', () => {
     )
   })
 
-  it.each(['', '.', '..', undefined])('are not made without a proper id: %j', (wanted) => {
+  it.each(['', '.', '..', undefined])('are refused without a valid id: %j', (wanted) => {
     const asked = { id: wanted, taskId: wanted, url: 'u' }
     expect(() => overRest('getTask', asked)).toThrow(A2AError)
     expect(() => overRest('createTaskPushNotificationConfig', asked)).toThrow(A2AError)
@@ -248,7 +248,7 @@ describe('requests', () => {
     }
   })
 
-  it('for a task without history are kept although the protobuf cannot ask it (R3-GET-2)', () => {
+  it('for a task without history work although the protobuf cannot express them (R3-GET-2)', () => {
     const told = {
       id: 't',
       contextId: 'c',
@@ -271,7 +271,7 @@ describe('errors', () => {
     retryAfterSeconds: 3,
   }
 
-  it.each(errorCodes)('of our servers arrive as they were thrown: %s', (code) => {
+  it.each(errorCodes)('of our servers decode to the thrown error: %s', (code) => {
     for (const error of [new A2AError(code, 'why', details), new A2AError(code, 'why')]) {
       const { status, body } = (v0_3.rest as RestForm).encodeError(error)
       const { status: grpcStatus, statusMessage, errorDetails } = v0_3.grpc as GrpcForm
@@ -283,7 +283,7 @@ describe('errors', () => {
         expect([each.code, each.details]).toEqual([code, error.details])
         expect(each.message).toMatch(/^(Push Notification is not supported: )?why$/)
       }
-      // JSON-RPC has no details (R3-ERR-1): a number that stands for several errors is told by HTTP's status.
+      // JSON-RPC has no details (R3-ERR-1): HTTP's status distinguishes errors that share a code.
       const { encodeError, httpStatus } = v0_3.jsonrpc as JsonRpcForm
       expect(jsonrpc.decodeError(encodeError(error), httpStatus(error)).code).toBe(code)
     }
@@ -326,7 +326,7 @@ describe('errors', () => {
     expect([read.code, read.message]).toEqual([code, text])
   })
 
-  it('of the Python SDK over gRPC are known by the name at the beginning', () => {
+  it('of the Python SDK over gRPC are recognised by their leading name', () => {
     const read = grpc.decodeError('UNIMPLEMENTED', 'TaskNotCancelableError: Task cannot be canceled', [])
     expect(read.code).toBe('TASK_NOT_CANCELABLE')
     expect(grpc.decodeError('UNIMPLEMENTED', 'JSONParseError: bad', []).code).toBe('PARSE_ERROR')
@@ -335,7 +335,7 @@ describe('errors', () => {
 })
 
 describe('the dialect', () => {
-  it('names no version in a header, and extensions in the old one', () => {
+  it('sends no version header, and extensions in the old header', () => {
     expect(v0_3Client).not.toHaveProperty('version')
     expect(v0_3Client.extensionsHeader).toBe('X-A2A-Extensions')
   })

@@ -50,22 +50,22 @@ import {
 } from './spelling.js'
 import { decodeEvent, decodeTask, task } from './tasks.js'
 
-/** The spelling of a call: for the protobuf its user may choose the form of files (R3-PB-12). */
+/** Selects the spelling for a call. For the protobuf, the user may choose the encoding of files (R3-PB-12). */
 export type SpellingFor = (facts: ClientFacts) => Spelling
 
 export const jsonSpellingFor: SpellingFor = () => jsonSpelling
 export const restSpellingFor: SpellingFor = ({ fileBytes }) => restSpellings[fileBytes ?? 'guessed']
 export const grpcSpellingFor: SpellingFor = ({ fileBytes }) => grpcSpellings[fileBytes ?? 'guessed']
 
-/** `blocking` is always there: peers differ in what it means when it is not (R3-SEND-5). */
+/** `blocking` is always sent: peers differ in its default (R3-SEND-5). */
 function encodeSend({ message, configuration = {}, metadata }: SendMessageRequest, as: Spelling): Wire {
   const wire = encodeSendRequest({ message, configuration, ...(metadata && { metadata }) }, as)
   const isAll = as.shape === 'proto' && configuration.historyLength === 0
-  if (isAll) delete (wire.configuration as Wire).historyLength // the protobuf's 0 means all of it; the answer is cut here
+  if (isAll) delete (wire.configuration as Wire).historyLength // the protobuf's 0 means the whole history; `cut` shortens the response
   return wire
 }
 
-/** Requests are those of their operations: the service that is called says so, the table cannot. */
+/** The service guarantees that a request has its operation's type; the table cannot express that. */
 function of<Request extends object, Out>(
   make: (request: Request, facts: ClientFacts) => Out,
 ): (request: unknown, facts: ClientFacts) => Out {
@@ -105,7 +105,7 @@ export const jsonRequests: Readonly<Record<Operation, Encode>> = {
     id: given('taskId', taskId),
     pushNotificationConfigId: given('id', id),
   })),
-  getExtendedAgentCard: () => undefined, // it has no parameters
+  getExtendedAgentCard: () => undefined, // no parameters
 }
 
 const sendProto = of((request: SendMessageRequest, facts) => encodeSend(request, grpcSpellingFor(facts)))
@@ -114,12 +114,12 @@ function nameOf(field: string, id: string): string {
   return joinName(given(field, id))
 }
 
-/** A config that was given no id is called like its task (R3-PUSH-2). */
+/** A config without an id has the id of its task (R3-PUSH-2). */
 function configName(taskId: string, id = taskId): string {
   return joinName(given('taskId', taskId), given('id', id))
 }
 
-/** The name of the config is in it only when it has one. */
+/** Includes the config's name only if it has one. */
 function createConfig(config: TaskPushNotificationConfig): Wire {
   const taskId = given('taskId', config.taskId)
   const { name, pushNotificationConfig } = encodePushConfig({ ...config, taskId }, protoSpelling)
@@ -168,7 +168,7 @@ function listTasks({ tenant: _tenant, status, ...filter }: ListTasksRequest): Re
   return get('/v1/tasks', { ...filter, status: status && protoJsonSpelling.states[status] })
 }
 
-/** Bodies are the protobuf's, names included: some servers refuse members that it does not have. */
+/** Bodies have the protobuf's members and names: some servers refuse others. */
 export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']>> = {
   sendMessage: of(sendTo('/v1/message:send')),
   sendStreamingMessage: of(sendTo('/v1/message:stream')),
@@ -177,7 +177,7 @@ export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']
   ),
   listTasks: of(listTasks),
   cancelTask: of(({ id, metadata }: CancelTaskRequest) => post(ofTask(id, ':cancel'), metadata ? { metadata } : {})),
-  // POST in the prose, GET in the protobuf; whoever serves only one serves GET.
+  // POST in the text of the specification, GET in the protobuf. Servers with only one of them serve GET.
   subscribeToTask: of(({ id }: SubscribeToTaskRequest) => get(ofTask(id, ':subscribe'))),
   createTaskPushNotificationConfig: of((config: TaskPushNotificationConfig) =>
     post(configs(config.taskId), createConfig(config)),
@@ -196,7 +196,7 @@ export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']
 
 type Decode = RequestCodec['decode']
 
-/** For streams: an answer that is none is the only element of one, and read as such. */
+/** Leaves a response that is not a stream as it is: the stream decoder reads it as the only element. */
 const asItIs: Decode = (answer) => answer
 
 interface ConfigPage {
@@ -209,7 +209,7 @@ const configPage = object<ConfigPage>({ configs: optional(array(toldPushConfig))
 const decodeConfig: Decode = (answer, request, facts): TaskPushNotificationConfig =>
   withTask(decodeOrThrow(toldPushConfig, answer), knownFrom(request, facts))
 
-/** Whose webhook it is stands in the request, too. */
+/** Adds the task id from the request, which responses may omit. */
 function withTask(config: TaskPushNotificationConfig, { taskId = '' }: Known): TaskPushNotificationConfig {
   return config.taskId === undefined ? { ...config, taskId } : config
 }
@@ -250,14 +250,16 @@ export function decodersOf(spellingFor: SpellingFor): Readonly<Record<Operation,
   }
 }
 
-/** The protobuf cannot ask for no history, so who asked for none is given none here (R3-GET-2). */
+/** The protobuf cannot request an empty history, so the client removes it (R3-GET-2). */
 function cut(read: Task, historyLength: number | undefined): Task {
   if (historyLength !== 0 || !read.history) return read
   const { history: _history, ...rest } = read
   return rest
 }
 
-/** Streams end where they say so, at a message, and at a task that has ended already (R3-STRM-5, RM-STR-6). */
+/**
+ * A stream ends at an event marked as final, at a message, and at a task that has already ended (R3-STRM-5, RM-STR-6).
+ */
 export function streamDecoderOf(spellingFor: SpellingFor): (stream: StreamRequest) => StreamDecoder {
   return (stream) => {
     const as = spellingFor(stream.facts)
@@ -265,7 +267,7 @@ export function streamDecoderOf(spellingFor: SpellingFor): (stream: StreamReques
   }
 }
 
-/** Servers of chat-rpc leave out the role of an answer. */
+/** chat-rpc servers omit the role of a response. */
 function withRole(answer: unknown): unknown {
   return isObject(answer) && answer.kind === 'message' && answer.role === undefined
     ? { ...answer, role: 'agent' }
@@ -281,7 +283,7 @@ function isLast(event: StreamResponse, data: unknown): boolean {
 
 type Operations<C> = { readonly [O in Operation]?: C }
 
-/** What has no request in a form is not in its table. */
+/** Operations without a request in a form are not in its table. */
 function codecs<Encode>(
   requests: Operations<Encode>,
   spellingFor: SpellingFor,
@@ -322,7 +324,7 @@ const meanings = meaningsOf(errors)
 
 const createEventDecoder = streamDecoderOf(jsonSpellingFor)
 
-/** Servers of chat-rpc have the card and the methods of 0.3. The first frame shows whose stream it is. */
+/** chat-rpc servers have the card and the methods of 0.3. The first frame identifies the dialect of the stream. */
 function createJsonRpcStreamDecoder(stream: StreamRequest): StreamDecoder {
   let decoder: StreamDecoder | undefined
   return {

@@ -1,4 +1,4 @@
-/** 0.3's spelling of every error. Numbers it does not have are sent as later versions have them. */
+/** Error codes and statuses of 0.3. Errors that 0.3 does not define have the codes of later versions. */
 import type { A2AError, ErrorCode } from '../../model/errors.js'
 import { type ErrorSpelling, errorDetails, flatErrorDetails } from '../error-details.js'
 
@@ -69,7 +69,7 @@ export function grpcMessage(error: A2AError): string {
   return name === undefined ? error.message : `${name}: ${messageOf(error)}`
 }
 
-/** Callers look for the words of the specification (R3-PUSH-1). */
+/** Callers match the text of the specification (R3-PUSH-1). */
 function messageOf({ code, message }: A2AError): string {
   return code === 'PUSH_NOTIFICATION_NOT_SUPPORTED' ? `Push Notification is not supported: ${message}` : message
 }

@@ -1,4 +1,4 @@
-/** Forms of file content, built from R3-PB-12; nothing here was recorded from a peer. */
+/** Encodings of file content, built from R3-PB-12; nothing here was recorded from a peer. */
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../model/task.js'
 import type { GrpcForm, RestForm } from '../dialect.js'
@@ -8,7 +8,7 @@ import { v0_3 } from './index.js'
 const rest = v0_3.rest as RestForm
 const grpc = v0_3.grpc as GrpcForm
 
-/** 00 01 ff fe as the model has it, which is also its ProtoJSON, and the ProtoJSON of its base64 text. */
+/** 00 01 ff fe in the model, which is also its ProtoJSON, and the ProtoJSON of its base64 text. */
 const raw = 'AAH//g=='
 const asText = btoa(raw)
 
@@ -76,7 +76,7 @@ describe('file content', () => {
   ])('is base64 text to and from %s', (userAgent) => {
     expect(read(asText, userAgent)).toEqual([raw, raw])
     expect(written(userAgent)).toEqual([asText, asText, asText, asText])
-    // Text in the other alphabet, and without padding, is base64 all the same; bytes that are no text are raw.
+    // Text in the other alphabet or without padding is base64 too; bytes that are not text are raw.
     expect(read(btoa('AAH__g'), userAgent)).toEqual([raw, raw])
     expect(read(raw, userAgent)).toEqual([raw, raw])
     expect(read('', userAgent)).toEqual(['', ''])

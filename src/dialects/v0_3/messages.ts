@@ -1,4 +1,4 @@
-/** Messages and the requests that send them, both ways. */
+/** Encoding and decoding of messages and send requests. */
 import type { Message } from '../../model/message.js'
 import type { JsonValue } from '../../model/part.js'
 import type { SendMessageConfiguration, SendMessageRequest } from '../../model/service.js'
@@ -29,7 +29,7 @@ import {
   withoutKeys,
 } from './spelling.js'
 
-/** A message that is sent: it says something (R3-SEND-2). `kind` may be missing (RL-02-3) and is not looked at. */
+/** A message in a request: it must have content (R3-SEND-2). `kind` may be missing (RL-02-3) and is ignored. */
 const sentMessage = inEveryPartForm((form, shape) =>
   withReferences(
     object<Message>(
@@ -43,16 +43,16 @@ const sentMessage = inEveryPartForm((form, shape) =>
         referenceTaskIds: optional(array(string)),
         parts: required(array(part[form])),
       },
-      { aliases: { parts: ['content'] } }, // the protobuf's name; both are read in both shapes (R3-PB-2)
+      { aliases: { parts: ['content'] } }, // the protobuf's name; accepted in both shapes (R3-PB-2)
     ),
     shape,
   ),
 )
 
-/** A message that is told of. */
+/** A message in a response. */
 export const message = inEveryPartForm((form, shape) => withReferences(toldMessage(part[form]), shape))
 
-/** The protobuf has no reference task ids: they travel in metadata. */
+/** The protobuf has no reference task ids: they are sent in metadata. */
 function withReferences(decode: Decoder<Message>, shape: Shape): Decoder<Message> {
   if (shape === 'json') return decode
   return converted(decode, (read) => {
@@ -86,7 +86,7 @@ export function encodeMessage(content: Message, as: Spelling): Wire {
   return wire
 }
 
-/** In the protobuf 0 cannot be told from a number that was not given (R3-GET-2). */
+/** The protobuf does not distinguish 0 from an absent number (R3-GET-2). */
 export const historyLength: Readonly<Record<Shape, Decoder<number>>> = {
   json: int32,
   proto: Object.assign((...args: Parameters<Decoder<number>>) => int32(...args), {
@@ -110,7 +110,7 @@ const configuration = inBothShapes((shape) =>
       },
       { aliases: { pushNotificationConfig: ['pushNotification'] } },
     ),
-    // Protobuf writers omit `false`: there a configuration without `blocking` does not wait (R3-SEND-5).
+    // Protobuf writers omit `false`, so a configuration without `blocking` does not wait (R3-SEND-5).
     ({ blocking = shape === 'proto' ? false : undefined, pushNotificationConfig: hook, ...rest }) => ({
       ...rest,
       ...(blocking !== undefined && { returnImmediately: !blocking }),
@@ -146,7 +146,7 @@ export function encodeSendRequest(
 ): Wire {
   const wire: Wire = { [as.sentMessage]: encodeMessage(sent, as) }
   if (asked) {
-    // Peers differ in what an unset `blocking` means, so it is always there.
+    // Peers differ in the default of `blocking`, so it is always sent.
     const out: Wire = { blocking: !asked.returnImmediately }
     if (asked.acceptedOutputModes) out.acceptedOutputModes = asked.acceptedOutputModes
     if (asked.historyLength !== undefined) out.historyLength = asked.historyLength

@@ -1,4 +1,4 @@
-/** 0.3's methods, rpcs and codecs; REST's routes are in `routes.ts`. */
+/** Methods, rpcs, REST routes and codecs of 0.3. */
 import type { AgentCard } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
 import type { StreamResponse } from '../../model/event.js'
@@ -25,10 +25,10 @@ import {
 import { grpcSpellings, jsonSpelling, restSpellings, type Spelling, type Wire } from './spelling.js'
 import { encodeEvent, encodeTask } from './tasks.js'
 
-/** What an operation's result is on the wire: `null` after a deletion in JSON-RPC, an array for its lists. */
+/** Encodes an operation's result. In JSON-RPC a deletion returns `null` and a list is an array. */
 type Encode = (result: unknown, params: unknown, as: Spelling) => unknown
 
-/** The spelling of a call: for the protobuf it depends on the peer (R3-PB-12). */
+/** Selects the spelling for a call. For the protobuf it depends on the peer (R3-PB-12). */
 type SpellingOf = (facts: CallFacts | undefined) => Spelling
 
 const inJson: SpellingOf = () => jsonSpelling
@@ -55,7 +55,7 @@ const encodeOneTask: Encode = (result, _params, as) => encodeTask(result as Task
 const encodeOneEvent: Encode = (result, _params, as) => encodeEvent(result as StreamResponse, as)
 const encodeConfig: Encode = (result, _params, as) => encodePushConfig(result as TaskPushNotificationConfig, as)
 
-/** Results are those of their operations: the service that made them says so, the table cannot. */
+/** The service guarantees that a result has its operation's type; the table cannot express that. */
 const encoders: Readonly<Record<Operation, Encode>> = {
   sendMessage: encodeOneEvent,
   sendStreamingMessage: encodeOneEvent,
@@ -76,7 +76,7 @@ const encoders: Readonly<Record<Operation, Encode>> = {
     encodeExtendedCard(result as AgentCard, shape === 'json' ? encodeCard : encodeProtoCard),
 }
 
-/** Who asks for history sees the member, even when there is none (R3-GET-2). */
+/** A caller that requests history gets the member even if the history is empty (R3-GET-2). */
 function encodeReadTask(task: Task, params: unknown): Wire {
   const wire = encodeTask(task, jsonSpelling)
   const isAsked = isObject(params) && (params.historyLength ?? params.history_length ?? undefined) !== undefined
@@ -96,7 +96,7 @@ function encodeExtendedCard(card: AgentCard, encode: typeof encodeCard): Wire {
   throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'This agent has no extended card for version 0.3')
 }
 
-/** Requests that may come without any parameters. */
+/** Operations whose parameters may be missing. */
 const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
 
 function decoder(operation: Operation, spellingOf: SpellingOf): OperationCodec['decode'] {
@@ -127,10 +127,10 @@ export const restOperations = codecs(overRest)
 
 const protoOperations = eachOperation<GrpcCodec>((operation, encode) => ({
   decode: decoder(operation, overGrpc),
-  encode: (result, params, facts) => encode(result, params, overGrpc(facts)) as object, // nothing else in the protobuf's shape
+  encode: (result, params, facts) => encode(result, params, overGrpc(facts)) as object, // the protobuf's results are objects
 }))
 
-/** Drafts of 1.0 read the interfaces of a card under another name. */
+/** Drafts of 1.0 have another name for a card's interfaces. */
 export const grpcOperations: typeof protoOperations = {
   ...protoOperations,
   getExtendedAgentCard: {
@@ -153,7 +153,7 @@ export const methods: ReadonlyMap<string, Operation> = new Map([
   ['tasks/pushNotificationConfig/list', 'listTaskPushNotificationConfigs'],
   ['tasks/pushNotificationConfig/delete', 'deleteTaskPushNotificationConfig'],
   ['agent/getAuthenticatedExtendedCard', 'getExtendedAgentCard'],
-  ['agent/authenticatedExtendedCard', 'getExtendedAgentCard'], // what section 11 of the specification calls it
+  ['agent/authenticatedExtendedCard', 'getExtendedAgentCard'], // the name in section 11 of the specification
   // Drafts after 0.3 (R3-MTH-3).
   ['tasks/list', 'listTasks'],
   ['tasks/subscribe', 'subscribeToTask'],
@@ -185,17 +185,17 @@ export const routes: readonly RestRoute[] = [
   { method: 'GET', path: '/v1/tasks', operation: 'listTasks' },
   { method: 'GET', path: '/v1/tasks/{taskId}', operation: 'getTask' },
   { method: 'POST', path: '/v1/tasks/{taskId}:cancel', operation: 'cancelTask' },
-  // POST in the prose, GET in the protobuf: both are served.
+  // POST in the text of the specification, GET in the protobuf: both are served.
   { method: 'GET', path: '/v1/tasks/{taskId}:subscribe', operation: 'subscribeToTask' },
   { method: 'POST', path: '/v1/tasks/{taskId}:subscribe', operation: 'subscribeToTask' },
   { method: 'POST', path: configs, operation: 'createTaskPushNotificationConfig' },
-  // The protobuf of 0.3.0 has this path by mistake, and callers that follow it.
+  // The protobuf of 0.3.0 has this path by mistake, and some clients follow it.
   { method: 'POST', path: '/v1/task/{taskId}/pushNotificationConfigs', operation: 'createTaskPushNotificationConfig' },
   { method: 'GET', path: configs, operation: 'listTaskPushNotificationConfigs' },
   { method: 'GET', path: `${configs}/{configId}`, operation: 'getTaskPushNotificationConfig' },
   { method: 'DELETE', path: `${configs}/{configId}`, operation: 'deleteTaskPushNotificationConfig' },
   { method: 'GET', path: '/v1/card', operation: 'getExtendedAgentCard' },
-  // 0.2 had no method for it: a plain GET beside JSON-RPC, in its shape (RL-02-4).
+  // 0.2 had no method for the extended card: clients send a plain GET and expect JSON-RPC's shape (RL-02-4).
   {
     method: 'GET',
     path: '/agent/authenticatedExtendedCard',

@@ -1,4 +1,4 @@
-/** Parts, both ways. */
+/** Encoding and decoding of parts. */
 import { isObject } from '../../model/is-object.js'
 import type { DataPart, JsonValue, Part, RawPart, Struct, TextPart, UrlPart } from '../../model/part.js'
 import {
@@ -18,10 +18,10 @@ import {
 import type { FileEncoding } from '../quirks.js'
 import { inEveryPartForm, type PartForm, reserved, type Spelling, type Wire, withoutKeys } from './spelling.js'
 
-/** Base64 of the content, whichever form it came in. */
+/** Decodes file content of either encoding to base64. */
 export const protoBytes: Readonly<Record<FileEncoding, Decoder<string>>> = {
   raw: bytes,
-  // A peer of this form may follow the protobuf all the same: content that is no base64 text can only be raw bytes.
+  // A peer of this form may still follow the protobuf: content that is not base64 text must be raw bytes.
   base64: converted(bytes, (value) => readText(value, () => true) ?? value),
   guessed: converted(bytes, (value) => readText(value, isCanonical) ?? value),
 }
@@ -30,10 +30,10 @@ export function encodeBytes(raw: string, { partForm }: Spelling): string {
   return partForm === 'json' || partForm === 'raw' ? raw : toBase64(new TextEncoder().encode(raw))
 }
 
-/** Characters of base64 that are decoded first: most raw content is recognised without decoding all of it. */
+/** Length of the base64 prefix that is decoded first: it identifies most raw content without decoding all of it. */
 const probeLength = 64
 
-/** The base64 text that the bytes are; absent when they are none. */
+/** The bytes as base64 text, or undefined if they are not base64 text. */
 function readText(value: string, isMeant: (text: string) => boolean): string | undefined {
   if (value === '' || !isBase64Text.test(atob(value.slice(0, probeLength)))) return undefined
   const text = atob(value)
@@ -44,7 +44,7 @@ function readText(value: string, isMeant: (text: string) => boolean): string | u
 
 const isBase64Text = /^[A-Za-z0-9+/_=-]+$/
 
-/** Standard alphabet, padded, and no bits behind the last byte. Other text is more likely to be content. */
+/** Standard alphabet, padded, with no spare bits. Other text is more likely to be content. */
 function isCanonical(text: string): boolean {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return false
   const last = text.slice(-4)
@@ -53,7 +53,7 @@ function isCanonical(text: string): boolean {
 
 interface FileContent {
   readonly bytes?: string
-  /** The protobuf's name. */
+  /** The protobuf's name for the content. */
   readonly fileWithBytes?: string
   readonly uri?: string
   readonly name?: string
@@ -76,7 +76,7 @@ const fileContent = inEveryPartForm((form) =>
   ),
 )
 
-/** An empty string beside the member that is really meant counts as nothing (R3-PB-3). */
+/** An empty string counts as absent if the other member has a value (R3-PB-3). */
 const file = inEveryPartForm((form) =>
   converted<FileContent, File>(fileContent[form], ({ uri, name, mimeType, ...content }, faults) => {
     const raw = content.bytes || content.fileWithBytes || (content.bytes ?? content.fileWithBytes)
@@ -84,7 +84,7 @@ const file = inEveryPartForm((form) =>
     const place = uri || raw === undefined ? uri : undefined
     if (place === undefined && raw === undefined) return refuse(faults, 'must have one of bytes, uri')
     return {
-      ...(place === undefined ? { raw: raw as string } : { url: place }), // bytes are there: the line above
+      ...(place === undefined ? { raw: raw as string } : { url: place }), // one of the two is present: checked above
       ...(name !== undefined && { filename: name }),
       ...(mimeType !== undefined && { mediaType: mimeType }),
     }
@@ -119,14 +119,14 @@ export const part: Readonly<Record<PartForm, Decoder<Part>>> = inEveryPartForm((
     const { text, file: content, data, metadata } = wire
     if (kind === 'file' && content) return metadata ? { ...content, metadata } : content
     if (kind === 'text' && text !== undefined) return readCarried({ text }, metadata)
-    // `kind` is JSON-RPC's mark: with it the data stands there as it is (R3-PB-2, R3-PB-4).
+    // A part with `kind` is in JSON-RPC's form: its data is not nested (R3-PB-2, R3-PB-4).
     const value = data && (shape === 'proto' && wire.kind === undefined ? unnested(data) : data)
     if (kind === 'data' && value) return readData(value, metadata)
     return refuse(faults, 'is required', kind)
   }),
 )
 
-/** What a part says it is, else what it can only be (R3-DM-1). */
+/** The kind that a part states, or the only kind that its members allow (R3-DM-1). */
 function kindOf({ kind, text, file: content, data }: AnyPart, faults: Fault[]): Kind | undefined {
   if (kind !== undefined) {
     return kinds.find((each) => each === kind) ?? refuse(faults, `must be one of ${kinds.join(', ')}`, 'kind')
@@ -143,7 +143,7 @@ function unnested(data: Struct): Struct {
   const inner = data.data
   if (Object.keys(data).length !== 1 || inner === undefined) return data
   if (inner === null) return {}
-  return isObject(inner) ? (inner as Struct) : data // it was checked with the whole
+  return isObject(inner) ? (inner as Struct) : data // the decoder has checked the outer value
 }
 
 function readData(value: Struct, metadata: Struct | undefined): DataPart {
@@ -152,7 +152,7 @@ function readData(value: Struct, metadata: Struct | undefined): DataPart {
   return readCarried({ data: value.value as JsonValue }, withoutKeys(metadata, [reserved.wrappedData]))
 }
 
-/** Media types and names of text and data travel in metadata. */
+/** Media types and names of text and data parts are sent in metadata. */
 function readCarried<P extends TextPart | DataPart>(content: P, metadata: Struct | undefined): P {
   if (metadata === undefined) return content
   const mediaType = metadata[reserved.mediaType]

@@ -1,12 +1,12 @@
-/** Webhooks, both ways. The model is flat; 0.3 nests what belongs to the webhook alone. */
+/** Encoding and decoding of push configs. The model is flat; 0.3 nests the members of the webhook. */
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
 import { array, converted, type Decoder, decodeOrThrow, object, optional, refuse, required, string } from '../decode.js'
 import { encodeAuthentication, toAuthentication, type WireAuthentication } from '../push-authentication.js'
 import type { Shape, Spelling, Wire } from './spelling.js'
 
 /**
- * Names in 0.3's protobuf: `tasks/{id}` and `tasks/{id}/pushNotificationConfigs/{id}`. Slashes inside
- * an id are percent-coded (RM-ID-3), and so are percent signs, or the way back would be lost.
+ * Resource names in 0.3's protobuf: `tasks/{id}` and `tasks/{id}/pushNotificationConfigs/{id}`. Slashes and percent
+ * signs inside an id are percent-encoded, so that the name can be parsed (RM-ID-3).
  */
 
 export interface ResourceName {
@@ -21,7 +21,7 @@ export function joinName(taskId: string, configId?: string): string {
   return configId === undefined ? task : `${task}${collection}/${escaped(configId)}`
 }
 
-/** A bare id is taken for a task's; `task/` is what the protobuf's path has by mistake. */
+/** A bare id is a task id. `task/` is in the protobuf's path by mistake. */
 export function splitName(name: string): ResourceName | undefined {
   const prefix = ['tasks/', 'task/'].find((each) => name.startsWith(each)) ?? ''
   const [task = '', ...configs] = name.slice(prefix.length).split(collection)
@@ -40,7 +40,7 @@ function unescaped(id: string): string {
   return id.replace(/%2F/gi, '/').replaceAll('%25', '%')
 }
 
-/** Callers that gave a config no id of its own ask for it under this one (R3-PUSH-3). */
+/** Id under which clients read a config that they created without an id (R3-PUSH-3). */
 const unnamed = 'default'
 
 export function givenId(id: string | undefined): string | undefined {
@@ -60,7 +60,7 @@ const authentication: Decoder<AuthenticationInfo> = converted(
   },
 )
 
-/** In answers: credentials may be kept from the reader, and so may their scheme. */
+/** In responses: servers may omit the credentials and their scheme. */
 const toldAuthentication: Decoder<AuthenticationInfo> = converted(wireAuthentication, ({ schemes = [], ...rest }) =>
   toAuthentication({ schemes, ...rest }),
 )
@@ -73,10 +73,10 @@ const webhookMembers = {
   authentication: optional(authentication),
 }
 
-/** What 0.3 calls a PushNotificationConfig; requests to send carry it alone. */
+/** A PushNotificationConfig of 0.3; send requests contain it without a task. */
 export const webhook = object<Webhook>({ ...webhookMembers, url: required(string) })
 
-/** A webhook by itself or in what 0.3 calls a TaskPushNotificationConfig. */
+/** A webhook alone or inside a TaskPushNotificationConfig of 0.3. */
 interface Holder extends Partial<Webhook> {
   readonly taskId?: string
   readonly name?: string
@@ -91,7 +91,7 @@ const holderMembers = {
   pushNotificationConfig: optional(webhook),
 }
 
-/** The four bodies that REST callers create a config with, gRPC's among them (R3-PB-5). */
+/** The four request bodies that create a config over REST; gRPC has one of them (R3-PB-5). */
 interface CreateBody extends Holder {
   readonly parent?: string
   readonly configId?: string
@@ -105,7 +105,7 @@ const createBody = object<CreateBody>({
   config: optional(object<Holder>(holderMembers)),
 })
 
-/** A config that is created or answered on its own. */
+/** A config in a create request or in a response. */
 export const pushConfig: Readonly<Record<Shape, Decoder<TaskPushNotificationConfig>>> = {
   json: converted(
     object<{ readonly taskId: string; readonly pushNotificationConfig: Webhook }>({
@@ -125,7 +125,7 @@ export const pushConfig: Readonly<Record<Shape, Decoder<TaskPushNotificationConf
   }),
 }
 
-/** Without an id of its own a config is called like its task (R3-PUSH-2). */
+/** A config without an id gets the id of its task (R3-PUSH-2). */
 function ofTask(taskId: string, { token, authentication: info, url = '' }: Partial<Webhook>, id: string | undefined) {
   return {
     id: givenId(id) ?? taskId,
@@ -145,8 +145,7 @@ interface ToldHolder extends Partial<Webhook> {
 }
 
 /**
- * A config as peers tell of it, in either shape, or the webhook alone: which task it is of may be left to the
- * request. Its id is what the peer calls it.
+ * A config in a response, in either shape, or the webhook alone; then the request names the task. The id is the peer's.
  */
 export const toldPushConfig: Decoder<TaskPushNotificationConfig> = converted(
   object<ToldHolder>({

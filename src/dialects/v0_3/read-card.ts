@@ -1,4 +1,4 @@
-/** Reads 0.3 and 0.2 cards, in either shape, leniently: what a client can do without may be missing. */
+/** Leniently reads 0.3 and 0.2 cards in either shape: members that a client does not need may be missing. */
 import type {
   AgentCapabilities,
   AgentCard,
@@ -98,10 +98,10 @@ const wireCard = object<WireCard>({
   supportsAuthenticatedExtendedCard: optional(boolean),
 })
 
-/** What a card without words about modes means, by the first version of the protocol. */
-const usualModes = ['text/plain']
+/** Modes of a card that states none, as the first version of the protocol defines. */
+const defaultModes = ['text/plain']
 
-/** A 0.3 or 0.2 card as the model has it. Signatures are of the card as it came: verify that one. */
+/** Decodes a 0.3 or 0.2 card into the model. Signatures cover the card as received: verify that one. */
 export function decodeCard(wire: unknown): AgentCard {
   const card = decodeOrThrow(wireCard, wire)
   const { provider: by, documentationUrl, iconUrl, securitySchemes, security: requirements } = card
@@ -121,14 +121,14 @@ export function decodeCard(wire: unknown): AgentCard {
     },
     ...(securitySchemes && { securitySchemes }),
     ...(requirements && { securityRequirements: requirements }),
-    defaultInputModes: card.defaultInputModes ?? usualModes,
-    defaultOutputModes: card.defaultOutputModes ?? usualModes,
+    defaultInputModes: card.defaultInputModes ?? defaultModes,
+    defaultOutputModes: card.defaultOutputModes ?? defaultModes,
     skills: card.skills ?? [],
     ...(iconUrl !== undefined && { iconUrl }),
   }
 }
 
-/** The preferred one first; it may be listed again among the others (R3-CARD-3, R3-CARD-5). */
+/** The preferred interface comes first; the card may list it again (R3-CARD-3, R3-CARD-5). */
 function interfacesOf(card: WireCard): readonly AgentInterface[] {
   const { url, preferredTransport = 'JSONRPC', additionalInterfaces = [] } = card
   const protocolVersion = familyOf(card.protocolVersion)
@@ -140,7 +140,7 @@ function interfacesOf(card: WireCard): readonly AgentInterface[] {
   return [...interfaces.values()]
 }
 
-/** `Major.Minor` (RM-CARD-5). The member is older than 0.3 and was new in 0.2.5: without it a card is 0.2's (RM-CARD-3). */
+/** `Major.Minor` (RM-CARD-5). 0.2.5 introduced the member: a card without it is 0.2's (RM-CARD-3). */
 function familyOf(protocolVersion = '0.2'): string {
   return protocolVersion.trim().split('.').slice(0, 2).join('.')
 }

@@ -1,4 +1,6 @@
-/** Requests that name a task, as each shape spells them. Sending is in `messages.ts`, creating a webhook in `push-configs.ts`. */
+/**
+ * Requests that name a task, in each shape. `messages.ts` has send requests, `push-config.ts` the creation of webhooks.
+ */
 import type {
   CancelTaskRequest,
   DeleteTaskPushNotificationConfigRequest,
@@ -25,8 +27,8 @@ import { givenId, splitName } from './push-config.js'
 import { inBothShapes, type Shape, taskState } from './spelling.js'
 
 /**
- * Everything that says which task is meant. JSON-RPC has `id`; gRPC has `name` or `parent`; REST has the
- * parameters of its routes, `taskId` and `configId`, which win over what a body says.
+ * All members that identify a task. JSON-RPC has `id`; gRPC has `name` or `parent`; REST has the route parameters
+ * `taskId` and `configId`, which override the body.
  */
 interface Target {
   readonly id?: string
@@ -68,7 +70,7 @@ function ofTask<T>(shape: Shape, convert: (target: Meant, faults: Fault[]) => T 
   })
 }
 
-/** A member beside those that name the task. */
+/** Combines the members that name the task with further members. */
 function beside<T extends object, M extends object>(target: Decoder<T>, members: Decoder<M>): Decoder<T & M> {
   return (value, faults) => {
     const read = target(value, faults)
@@ -92,7 +94,9 @@ export const cancelTaskRequest: Readonly<Record<Shape, Decoder<CancelTaskRequest
 
 export const subscribeToTaskRequest = taskOnly
 
-/** Without an id, or under the literal `default`, the webhook that was given no id is meant (R3-PUSH-3). */
+/**
+ * A request without an id, or with the literal `default`, means the webhook that was created without an id (R3-PUSH-3).
+ */
 export const getPushConfigRequest: Readonly<Record<Shape, Decoder<GetTaskPushNotificationConfigRequest>>> =
   inBothShapes((shape) =>
     ofTask(shape, ({ taskId, configId }) => {
@@ -123,7 +127,7 @@ export const deletePushConfigRequest: Readonly<Record<Shape, Decoder<DeleteTaskP
 
 const latest = Date.UTC(9999, 11, 31)
 
-/** Epoch milliseconds in the first drafts of `tasks/list`, ISO in the later ones. */
+/** Epoch milliseconds in the first drafts of `tasks/list`, ISO 8601 in later ones. */
 const instant: Decoder<string> = (value, faults) => {
   const time = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   if (typeof time !== 'number') return utcTimestamp(time, faults)
@@ -131,7 +135,7 @@ const instant: Decoder<string> = (value, faults) => {
   return isTime ? new Date(time).toISOString() : refuse(faults, 'must be a time in milliseconds since 1970')
 }
 
-/** The drafts show no history unless asked. */
+/** In the drafts, history is omitted unless requested. */
 export const listTasksRequest: Decoder<ListTasksRequest> = converted(
   object<Omit<ListTasksRequest, 'tenant'>>(
     {

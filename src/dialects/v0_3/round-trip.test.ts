@@ -1,4 +1,4 @@
-/** What holds for every value: both ways are each other's reverse up to the losses, and bad input is always named as such. */
+/** Property tests: encoding and decoding are inverse except for the losses, and invalid input is always reported. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../model/errors.js'
@@ -41,7 +41,7 @@ describe.each(spellings)('v1 → v0.3 → v1 over %s', (_name, as) => {
       fc.property(arbitrary, (value) => {
         const wire = encode(value, as)
         expect(decode(overTheWire(wire), as)).toStrictEqual(value)
-        // The gRPC transport walks these objects: what is not set is not there.
+        // The gRPC transport walks these objects: unset members must be absent.
         expect(overTheWire(wire)).toStrictEqual(wire)
       }),
     )
@@ -51,7 +51,7 @@ describe.each(spellings)('v1 → v0.3 → v1 over %s', (_name, as) => {
   it('keeps tasks', () => returns(task, encodeTask, decodeTask))
   it('keeps stream events', () => returns(event, encodeEvent, decodeEvent))
   it('keeps push configs', () => returns(pushConfig, encodePushConfig, decodePushConfig))
-  it('keeps requests to send', () => returns(sendRequest, encodeSendRequest, decodeSendRequest))
+  it('keeps send requests', () => returns(sendRequest, encodeSendRequest, decodeSendRequest))
 })
 
 describe('v0.3 → v1 → v0.3 over JSON-RPC', () => {
@@ -118,7 +118,7 @@ describe('v0.3 → v1 → v0.3 over JSON-RPC', () => {
     )
   })
 
-  it('keeps status updates but for `final`, which follows from the state (R3-STRM-4)', () => {
+  it('keeps status updates except `final`, which follows from the state (R3-STRM-4)', () => {
     const kind = fc.constant('status-update')
     const update = exact({ kind, ...ofTask, status: wireStatus, final: fc.boolean() }, [
       'kind',
@@ -152,7 +152,7 @@ describe('hostile input', () => {
     }
   }
 
-  it('gives INVALID_PARAMS and nothing else, whatever JSON comes', () => {
+  it('gives INVALID_PARAMS and no other error for any JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(...decoders, decodeCard), (value, decode) => {
         expectNamedRefusal(() => decode(value, facts))
@@ -161,7 +161,7 @@ describe('hostile input', () => {
     )
   })
 
-  it('gives INVALID_PARAMS and nothing else when one member of a good request is replaced', () => {
+  it('gives INVALID_PARAMS and no other error when one member of a valid request is replaced', () => {
     const good = fc.oneof(
       sendRequest.map((request) => encodeSendRequest(request, jsonSpelling)),
       sendRequest.map((request) => encodeSendRequest(request, protoJsonSpelling)),
@@ -182,7 +182,7 @@ describe('hostile input', () => {
   })
 })
 
-/** `wire` with another value in place of the member that `path` leads to. */
+/** `wire` with the member at `path` replaced by another value. */
 function replaced(wire: unknown, path: readonly number[], value: unknown): unknown {
   const [step, ...rest] = path
   if (step === undefined || typeof wire !== 'object' || wire === null) return value

@@ -1,7 +1,7 @@
 /**
- * 0.3 spells its objects in two ways: JSON-RPC has `kind` members and lower-case enums, REST and gRPC
- * have the protobuf's shape. REST uses the JSON names of the protobuf, gRPC its own.
- * Reading is more lenient than writing: both enum forms are understood everywhere (`enums.ts`).
+ * 0.3 has two shapes for its objects: JSON-RPC has `kind` members and lower-case enums; REST and gRPC have the
+ * protobuf's shape. REST uses the JSON names of the protobuf, gRPC its field names. Decoders accept both enum forms in
+ * every shape.
  */
 
 import type { Role } from '../../model/message.js'
@@ -25,15 +25,15 @@ export interface Spelling {
   readonly partForm: PartForm
   readonly states: Readonly<Record<TaskState, string>>
   readonly roles: Readonly<Record<Role, string>>
-  /** The parts of a message; artifacts say `parts` in both shapes. */
+  /** The parts of a message; artifacts have `parts` in both shapes. */
   readonly parts: string
   /** The message in a status. */
   readonly statusMessage: string
-  /** The message in a request to send. */
+  /** The message in a send request. */
   readonly sentMessage: string
-  /** The message in an answer. */
+  /** The message in a response. */
   readonly answerMessage: string
-  /** The webhook in a request to send. */
+  /** The webhook in a send request. */
   readonly pushConfig: string
   readonly fileBytesKey: string
   readonly fileUriKey: string
@@ -85,7 +85,7 @@ export const protoJsonSpelling: Spelling = {
   fileUriKey: 'fileWithUri',
 }
 
-/** gRPC: members are called as in the protobuf, whose JSON names differ in three places. */
+/** gRPC: members have the protobuf's names, which differ from its JSON names in three places. */
 export const protoSpelling: Spelling = {
   ...protoJsonSpelling,
   statusMessage: 'update',
@@ -117,11 +117,11 @@ export const reserved = {
   mediaType: 'a2aMediaType',
   filename: 'a2aFilename',
   referenceTaskIds: 'a2aReferenceTaskIds',
-  /** The flag other SDKs use as well (RM-PART-1). */
+  /** The flag that other SDKs use (RM-PART-1). */
   wrappedData: 'data_part_compat',
 } as const
 
-/** The metadata without these keys; nothing when none are left. */
+/** The metadata without these keys; undefined if nothing remains. */
 export function withoutKeys(metadata: Struct, keys: readonly string[]): Struct | undefined {
   const rest = Object.entries(metadata).filter(([key]) => !keys.includes(key))
   return rest.length > 0 ? Object.fromEntries(rest) : undefined

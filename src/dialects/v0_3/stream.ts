@@ -1,4 +1,4 @@
-/** Events keep no state here: each one is translated by itself. */
+/** Stateless encoding of stream events. */
 import type { Operation } from '../../model/operations.js'
 import type { StreamItem } from '../../model/service.js'
 import type { CallFacts, StreamCall, StreamEncoder } from '../dialect.js'
@@ -20,9 +20,9 @@ export function createGrpcStream({ facts }: StreamCall): (item: StreamItem) => W
 }
 
 /**
- * Errors before the first event. Those of `tasks/resubscribe` are events whatever the caller accepts (R3-STRM-7).
- * The JavaScript SDK refuses any other media type before 1.0; since 1.0 it names its version and makes typed errors
- * from a JSON body only.
+ * Whether an error before the first event is sent as an event. Errors of `tasks/resubscribe` always are (R3-STRM-7).
+ * Before 1.0, the JavaScript SDK refuses any other media type; since 1.0 it names its version and creates typed errors
+ * only from a JSON body.
  */
 export function sendsErrorAsEvent(operation: Operation | undefined, facts: CallFacts): boolean {
   if (quirksOf(facts).streamErrors === 'body' && facts.header('a2a-version')) return false

@@ -1,4 +1,4 @@
-/** Tasks and what happens to them, both ways. */
+/** Encoding and decoding of tasks and their events. */
 import type { Artifact } from '../../model/artifact.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
 import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
@@ -10,7 +10,7 @@ import { inEveryPartForm, type Spelling, type Wire } from './spelling.js'
 
 const decoders = inEveryPartForm((form): ToldObjects => toldObjects(part[form], message[form]))
 
-/** A task as peers tell of it. */
+/** A task in a response. */
 export const task = inEveryPartForm((form): Decoder<Task> => decoders[form].task)
 
 const event = inEveryPartForm(
@@ -29,7 +29,7 @@ export function decodeTask(wire: unknown, { partForm }: Spelling): Task {
   return decodeOrThrow(task[partForm], wire)
 }
 
-/** An element of a stream; the answer to a send is read alike. */
+/** Decodes an element of a stream or the response to a send. */
 export function decodeEvent(wire: unknown, { partForm }: Spelling): StreamResponse {
   return decodeOrThrow(event[partForm], wire)
 }
@@ -61,7 +61,7 @@ export function encodeTask({ id, contextId, status: now, artifacts, history, met
   return wire
 }
 
-/** `kind` inside in JSON-RPC (R3-SEND-1, R3-STRM-2), a member around in the protobuf (R3-PB-7). */
+/** JSON-RPC has `kind` inside the object (R3-SEND-1, R3-STRM-2), the protobuf a member around it (R3-PB-7). */
 export function encodeEvent(happened: StreamResponse, as: Spelling): Wire {
   const isBare = as.shape === 'json'
   if ('artifactUpdate' in happened) {

@@ -36,7 +36,7 @@ describe('requests in JSON-RPC', () => {
     expect(send({ message })).toEqual(['INVALID_PARAMS', violation])
   })
 
-  it('name every fault at once, by its path', () => {
+  it('report all faults at once, with their paths', () => {
     const message = {
       messageId: 7,
       role: 'user',
@@ -52,7 +52,7 @@ describe('requests in JSON-RPC', () => {
     ])
   })
 
-  it('refuse parts that are two things at once (R3-DM-2)', () => {
+  it('refuse parts of two kinds at once (R3-DM-2)', () => {
     const part = (wire: unknown) => refusal(() => decodePart(wire, jsonSpelling))
     expect(part({ kind: 'file', file: { bytes: 'aGk=', uri: 'https://f.example' } })).toEqual([
       'INVALID_PARAMS',
@@ -63,7 +63,7 @@ describe('requests in JSON-RPC', () => {
     expect(part({ metadata: {} })).toEqual(['INVALID_PARAMS', ' must have one of text, file, data'])
   })
 
-  it('refuse `__proto__` and bottomless nesting inside data', () => {
+  it('refuse `__proto__` and too deep nesting inside data', () => {
     const part = (data: string) => refusal(() => decodePart(JSON.parse(`{"kind":"data","data":${data}}`), jsonSpelling))
     expect(part('{"a":{"__proto__":{"isAdmin":true}}}')).toEqual([
       'INVALID_PARAMS',
@@ -75,14 +75,14 @@ describe('requests in JSON-RPC', () => {
     ])
   })
 
-  it('refuse a filter for a state that no task is in', () => {
+  it('refuse a filter for a state that no task can have', () => {
     expect(refusal(() => jsonrpc.operations.listTasks?.decode({ status: 'unknown' }, facts))).toEqual([
       'INVALID_PARAMS',
       expect.stringMatching(/^status must be one of submitted, working/),
     ])
   })
 
-  it('refuse credentials for a webhook without a scheme to send them in', () => {
+  it('refuse webhook credentials without a scheme', () => {
     const params = {
       taskId: 't',
       pushNotificationConfig: { url: 'https://c.example', authentication: { credentials: 'x' } },
@@ -93,7 +93,7 @@ describe('requests in JSON-RPC', () => {
     ])
   })
 
-  it('must say which webhook to delete', () => {
+  it('must name the webhook to delete', () => {
     expect(refusal(() => jsonrpc.operations.deleteTaskPushNotificationConfig?.decode({ id: 't' }, facts))).toEqual([
       'INVALID_PARAMS',
       'pushNotificationConfigId is required',
@@ -102,7 +102,7 @@ describe('requests in JSON-RPC', () => {
 })
 
 describe('requests in the protobuf’s shape', () => {
-  it('may carry bytes as they are', () => {
+  it('may carry raw bytes', () => {
     const file = { fileWithBytes: new Uint8Array([0xfb, 0xff]), fileWithUri: '', mimeType: '', name: '' }
     expect(decodePart({ text: '', file }, protoSpelling)).toEqual({ raw: '+/8=' })
   })
@@ -116,7 +116,7 @@ describe('requests in the protobuf’s shape', () => {
     ])
   })
 
-  it('must say where a webhook is and whose it is', () => {
+  it('must name the URL and the task of a webhook', () => {
     const create = (params: unknown) =>
       refusal(() => rest.operations.createTaskPushNotificationConfig?.decode(params, facts))
     expect(create({ taskId: 't' })).toEqual(['INVALID_PARAMS', 'config.pushNotificationConfig is required'])
@@ -127,7 +127,7 @@ describe('requests in the protobuf’s shape', () => {
     ])
   })
 
-  it('has every operation over gRPC, some by the names of drafts', () => {
+  it('has every operation over gRPC, some under draft names', () => {
     expect(grpc.service).toBe('a2a.v1.A2AService')
     expect(new Set(grpc.rpcs.values())).toEqual(new Set(Object.keys(grpc.operations)))
   })
@@ -149,7 +149,7 @@ describe('errors', () => {
     expect(jsonrpc.encodeError(error)).toEqual({ code: -32602, message: 'message: is required' })
   })
 
-  it('are bare objects over REST, with what other SDKs read beside them (R3-PB-8, R3-ERR-4)', () => {
+  it('are bare objects over REST, with the members that other SDKs read (R3-PB-8, R3-ERR-4)', () => {
     const message = 'message: is required'
     const { reason, domain, metadata, fieldViolations } = data
     const details = [
@@ -198,7 +198,7 @@ describe('errors', () => {
     expect(jsonrpc.httpStatus(thrown)).toBe(status)
   })
 
-  it('about push notifications say so in the words of the specification (R3-PUSH-1)', () => {
+  it('about push notifications have the text of the specification (R3-PUSH-1)', () => {
     const thrown = new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'This agent sends none')
     expect(jsonrpc.encodeError(thrown).message).toBe('Push Notification is not supported: This agent sends none')
   })
@@ -219,7 +219,7 @@ describe('push notifications', () => {
 })
 
 describe('routes', () => {
-  it('serve every operation, under paths that no other version has', () => {
+  it('serve every operation under paths of their own', () => {
     expect(new Set(rest.routes.map(({ operation }) => operation))).toEqual(new Set(Object.keys(rest.operations)))
     for (const { path } of rest.routes) expect(path).toMatch(/^\/(v1|agent)\//)
   })
@@ -259,14 +259,14 @@ describe('the dialect', () => {
     })
   })
 
-  it('answers the drafts after it under their names (R3-MTH-3)', () => {
+  it('accepts method names of later drafts (R3-MTH-3)', () => {
     expect([jsonrpc.methods.get('tasks/list'), jsonrpc.methods.get('tasks/subscribe')]).toEqual([
       'listTasks',
       'subscribeToTask',
     ])
   })
 
-  it('says what is lost, and in which direction', () => {
+  it('lists losses with their direction', () => {
     expect(v0_3.losses.length).toBeGreaterThan(10)
     expect(new Set(v0_3.losses.map(({ what }) => what)).size).toBe(v0_3.losses.length)
   })

@@ -1,4 +1,4 @@
-/** Golden wire files of 0.3, once for each binding: each spells the same model in its own way. */
+/** Golden wire files of 0.3, one set per binding. */
 import { goldenWire, type Shape } from '../../../test/wire/golden.js'
 import type { Operation } from '../../model/operations.js'
 import type { StreamCall, StreamEncoder } from '../dialect.js'

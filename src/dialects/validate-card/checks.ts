@@ -1,4 +1,4 @@
-/** Checks of single values, the same for every version. Each answers the value when it can be used further. */
+/** Checks of single values, shared by all versions. Each returns the value if further checks can use it. */
 import { bindings } from '../../model/agent-card.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
 import { isObject } from '../../model/is-object.js'
@@ -6,7 +6,7 @@ import { type Place, quote } from './place.js'
 
 const longestUrl = 2048
 
-/** A string that must be there. An empty one is suspicious, but there. */
+/** Requires a string. An empty string is only a warning. */
 export function requireText(place: Place, requirement: string): string | undefined {
   if (place.isAbsent) place.error(requirement, 'is required')
   else if (place.value === '') place.warn(requirement, 'is empty')
@@ -24,7 +24,7 @@ export function checkFlag(place: Place, requirement: string): void {
   if (!place.isAbsent && typeof place.value !== 'boolean') place.error(requirement, 'must be true or false')
 }
 
-/** Whether this is an object, which it must be. */
+/** Reports a value that is not an object; returns whether it is one. */
 export function requireObject(place: Place, requirement: string): boolean {
   if (isObject(place.value)) return true
   place.error(requirement, place.isAbsent ? 'is required' : 'must be an object')
@@ -35,7 +35,7 @@ export function checkObject(place: Place, requirement: string): boolean {
   return !place.isAbsent && requireObject(place, requirement)
 }
 
-/** An array that must be there; `minimum` 1: with something in it. */
+/** Requires an array, not empty if `minimum` is 1. */
 export function requireArray(place: Place, requirement: string, minimum: 0 | 1): readonly Place[] {
   if (place.isAbsent) place.error(requirement, 'is required')
   else if (Array.isArray(place.value) && place.value.length < minimum) place.error(requirement, 'must not be empty')
@@ -51,7 +51,7 @@ export function checkTexts(places: readonly Place[], requirement: string): void 
   for (const place of places) if (typeof place.value !== 'string') place.error(requirement, 'must be a string')
 }
 
-/** Media types, and the bare words that cards of 0.1 have in their place. */
+/** Checks media types, or the bare words that v0.1 cards have instead. */
 export function checkModes(places: readonly Place[], requirement: string, words: readonly string[] = []): void {
   checkTexts(places, requirement)
   for (const place of places) {
@@ -67,7 +67,7 @@ export function requireUrl(place: Place, requirement: string): void {
   else checkUrl(place, requirement)
 }
 
-/** An absolute http(s) address. */
+/** Checks for an absolute http(s) address. */
 export function checkUrl(place: Place, requirement: string): void {
   const url = urlOf(place, requirement)
   if (url && url.protocol !== 'https:' && url.protocol !== 'http:')
@@ -90,7 +90,7 @@ function parseUrl(text: string): URL | undefined {
   return text.length <= longestUrl && canParseUrl(text) ? new URL(text) : undefined
 }
 
-/** Hosts of a developer's desk or a private network. */
+/** Whether the host is local or in a private network. */
 function isNearby(host: string): boolean {
   return (
     !host.includes('.') ||
@@ -101,7 +101,7 @@ function isNearby(host: string): boolean {
 
 const grpcRule = ': gRPC clients dial a host and a port, and call fixed paths there'
 
-/** gRPC is reached by `host:port`; a URL says the same in more words. */
+/** A gRPC address is `host:port`; a URL is accepted too. */
 export function checkGrpcAddress(place: Place, requirement: string): void {
   const text = requireText(place, requirement)
   if (text === undefined || isHostAndPort(text)) return
@@ -116,7 +116,7 @@ function isHostAndPort(text: string): boolean {
 
 const knownBindings: readonly string[] = bindings
 
-/** One of the three, or a name that cannot be somebody else's (R-CARD-3, R3-CARD-9). */
+/** Checks for one of the three bindings, or for a URI, which cannot collide (R-CARD-3, R3-CARD-9). */
 export function checkBinding(place: Place, requirement: string): void {
   const name = requireText(place, requirement)
   if (!name || knownBindings.includes(name) || /^[a-z][a-z\d+.-]*:\S+$/i.test(name.slice(0, longestUrl))) return
@@ -125,7 +125,7 @@ export function checkBinding(place: Place, requirement: string): void {
   else place.warn(requirement, `${quote(name)} is none of ${knownBindings.join(', ')} and no URI`)
 }
 
-/** Names that must not occur twice. */
+/** Reports duplicate names. */
 export function checkUnique(places: readonly Place[], requirement: string, what: string): void {
   const seen = new Set<unknown>()
   for (const place of places) {
@@ -139,11 +139,11 @@ const deepest = 16
 const mostValues = 5000
 const longestScan = 4096
 
-/** Members whose text is a credential by their name. */
+/** Names of members whose text is a credential. */
 const secretName =
   /^(api[-_]?key|client[-_]?secret|secret|password|passwd|(access|refresh|id|auth)?[-_]?token|private[-_]?key|credentials?|authorization)$/i
 
-/** A single word with no spaces, as credentials are; neither a URL nor JSON. */
+/** A single word without spaces, like a credential; neither a URL nor JSON. */
 const secretShape = /^[\w+/=.~-]{8,}$/
 
 const secretValues = [
@@ -158,7 +158,7 @@ const secretValues = [
   /^[a-z][a-z\d+.-]{0,20}:\/\/[^/\s@:]{1,200}:[^/\s@]{1,200}@/i,
 ]
 
-/** Warns without ever repeating what was found. */
+/** Warns about secrets, without repeating them in the message. */
 export function checkSecrets(card: Place, requirement: string): void {
   let left = mostValues
   function visit(place: Place, name: string, depth: number): void {
@@ -183,9 +183,9 @@ function isSecret(name: string, value: string): boolean {
 const longestHeader = 8192
 
 export interface SignatureRules {
-  /** The rule about members. */
+  /** The rule about the members. */
   readonly shape: string
-  /** The rule about the protected header; absent where a version has none. */
+  /** The rule about the protected header; absent if the version has none. */
   readonly header?: string
 }
 
@@ -208,7 +208,7 @@ function checkBase64Url(place: Place, requirement: string): boolean {
 }
 
 function checkHeader(place: Place, requirement: string): void {
-  const header = parse(place.value as string) // which `checkBase64Url` has seen
+  const header = parse(place.value as string) // `checkBase64Url` has checked the type
   if (!isObject(header)) {
     place.error(requirement, 'must hold a JSON object')
     return

@@ -1,6 +1,6 @@
 /**
- * A value of a card and the path to it. Cards come from strangers: nothing here trusts a type, a
- * length or a depth, and what is quoted from a card is cut short and escaped.
+ * A value of a card and its path. Cards are untrusted: this code relies on no type, length or depth, and quotes from a
+ * card are shortened and escaped.
  */
 import { isObject } from '../../model/is-object.js'
 
@@ -18,12 +18,12 @@ export class Place {
     this.#findings = findings
   }
 
-  /** `null` is as good as nothing (R-JSON-8). */
+  /** `null` counts as absent (R-JSON-8). */
   get isAbsent(): boolean {
     return this.value === undefined || this.value === null
   }
 
-  /** The member of that name; absent when this is no object. */
+  /** The member of that name; absent if this is not an object. */
   at(name: string): Place {
     const member = isObject(this.value) && Object.hasOwn(this.value, name) ? this.value[name] : undefined
     return new Place(member, this.#below(name), this.#findings)
@@ -33,7 +33,7 @@ export class Place {
     return !this.at(name).isAbsent
   }
 
-  /** The elements of an array; none when this is no array. */
+  /** The elements of an array; empty if this is not an array. */
   elements(): readonly Place[] {
     if (!Array.isArray(this.value)) return []
     return this.#few(this.value.length).map((place) => {
@@ -42,12 +42,12 @@ export class Place {
     })
   }
 
-  /** The members of an object that is used as a map; none when this is no object. */
+  /** The members of an object that is used as a map; empty if this is not an object. */
   members(): readonly (readonly [name: string, Place])[] {
     if (!isObject(this.value)) return []
     const names = Object.keys(this.value)
     return this.#few(names.length).map((place) => {
-      const name = names[place] as string // below the length
+      const name = names[place] as string // the index is below the length
       return [name, this.at(name)]
     })
   }
@@ -78,14 +78,13 @@ export class Place {
 /** Text from a card, safe to print on one line. */
 export function quote(text: string): string {
   const quoted = JSON.stringify(text.length > longestName ? `${text.slice(0, longestName)}…` : text)
-  // Line separators and direction marks survive JSON but move what is printed around them.
+  // Line separators and direction marks are valid in JSON but change how the surrounding text is printed.
   return quoted.replace(/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
 }
 
-/** What is wrong with a card, and where. */
-
+/** The version that a card is written in. */
 export type CardVersion = 'v1' | 'v0.3' | 'v0.2' | 'v0.1' | 'hybrid' | 'unknown'
 
 /** An error breaks a MUST of the protocol, a warning a SHOULD. */
@@ -110,9 +109,9 @@ export interface CardReport {
   readonly isValid: boolean
 }
 
-const mostProblems = 100
+const maxProblems = 100
 
-/** Collects problems, up to a number that somebody may still want to read. */
+/** Collects problems, up to a limit. */
 export class Findings {
   readonly #problems: CardProblem[] = []
   hasErrors = false
@@ -121,8 +120,8 @@ export class Findings {
     const isError = problem.severity === 'error'
     this.hasErrors ||= isError
     if (this.#problems.some((known) => isSame(known, problem))) return
-    if (this.#problems.length >= mostProblems) {
-      // A card with errors shows one, however many warnings came first.
+    if (this.#problems.length >= maxProblems) {
+      // An error replaces the last warning when the limit is reached, so that a card with errors shows one.
       const place = isError ? this.#problems.findLastIndex(({ severity }) => severity === 'warning') : -1
       if (place < 0) return
       this.#problems.splice(place, 1)
@@ -135,7 +134,7 @@ export class Findings {
   }
 }
 
-/** Two rules may look at one place and see the same. */
+/** Two rules may report the same problem at one path. */
 function isSame(one: CardProblem, other: CardProblem): boolean {
   return one.path === other.path && one.requirement === other.requirement && one.message === other.message
 }

@@ -12,7 +12,7 @@ import {
 } from './checks.js'
 import { type Place, quote } from './place.js'
 
-/** How a kind of scheme is checked: `requirement` is the rule about required members. */
+/** Checks one kind of scheme. `requirement` is the rule about required members. */
 type Check = (scheme: Place, requirement: string) => void
 
 function apiKey(locationName: string): Check {
@@ -33,10 +33,10 @@ const openIdConnect: Check = (scheme, requirement) => requireUrl(scheme.at('open
 
 const nothing: Check = () => undefined
 
-/** The members each flow cannot do without. */
+/** The required members of a flow. */
 interface Flow {
   readonly urls: readonly string[]
-  /** v1.0 lets deprecated flows be incomplete. */
+  /** In v1.0, deprecated flows may be incomplete. */
   readonly isDeprecated?: boolean
 }
 
@@ -101,7 +101,7 @@ const kindsOf03: Readonly<Record<string, Check>> = {
   mutualTLS: nothing,
 }
 
-/** v1.0: exactly one member says what a scheme is (R-JSON-7). */
+/** v1.0: exactly one member determines the kind of a scheme (R-JSON-7). */
 export function checkSchemesOf1(schemes: Place): void {
   checkObject(schemes, 'R-CARD-2')
   for (const [, scheme] of schemes.members()) {
@@ -119,7 +119,7 @@ export function checkSchemesOf1(schemes: Place): void {
   }
 }
 
-/** 0.3: `type` says it. */
+/** 0.3: `type` determines the kind of a scheme. */
 export function checkSchemesOf03(schemes: Place): void {
   checkObject(schemes, 'R3-CARD-1')
   for (const [, scheme] of schemes.members()) {
@@ -131,7 +131,7 @@ export function checkSchemesOf03(schemes: Place): void {
   }
 }
 
-/** Every scheme that is required has to exist. v1.0: `{ schemes: { name: { list: [scope] } } }`. */
+/** Every required scheme must exist. v1.0: `{ schemes: { name: { list: [scope] } } }`. */
 export function checkRequirementsOf1(requirements: Place, schemes: Place): void {
   for (const requirement of checkArray(requirements, 'R-SEC-2')) {
     if (!requireObject(requirement, 'R-SEC-2')) continue

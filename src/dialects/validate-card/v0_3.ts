@@ -1,4 +1,4 @@
-/** The rules of 0.3 and, with what they had not yet, of 0.2. */
+/** The rules of 0.3, and of 0.2 without later members. */
 import {
   checkArray,
   checkBinding,
@@ -38,7 +38,7 @@ export function checkV03(card: Place, family: '0.3' | '0.2'): void {
   checkSignatures(card.at('signatures'), { shape: 'R3-CARD-7' })
 }
 
-/** 0.2 had no such member before 0.2.5. */
+/** 0.2 introduced the member in 0.2.5. */
 function checkProtocolVersion(place: Place, family: '0.3' | '0.2'): void {
   if (place.isAbsent && family === '0.2') return
   const version = requireText(place, rule)
@@ -67,7 +67,7 @@ function checkAddress(url: Place, transport: unknown): void {
   else requireUrl(url, rule)
 }
 
-/** What the main entry and the others say of each other (R3-CARD-3, R3-CARD-4). */
+/** Consistency of the main entry and the additional interfaces (R3-CARD-3, R3-CARD-4). */
 function checkTogether(card: Place, others: readonly Place[]): void {
   const main = { url: card.at('url').value, transport: card.at('preferredTransport').value ?? 'JSONRPC' }
   const entries = others.map((entry) => ({ entry, url: entry.at('url').value, transport: entry.at('transport').value }))
@@ -88,12 +88,12 @@ function checkTogether(card: Place, others: readonly Place[]): void {
   }
 }
 
-/** gRPC's paths are fixed: it shares a host with others, but no path. */
+/** gRPC's paths are fixed: it may share a host with other bindings, but not a path. */
 function hasPath(url: unknown): boolean {
   return typeof url === 'string' && /^[a-z]{1,10}:\/\/[^/]{1,300}\/./i.test(url)
 }
 
-/** v0.1 has the same ones, extensions aside. */
+/** v0.1 has the same capabilities, except extensions. */
 export function checkCapabilitiesOf03(capabilities: Place, requirement: string): void {
   if (!requireObject(capabilities, requirement)) return
   for (const name of ['streaming', 'pushNotifications', 'stateTransitionHistory'])

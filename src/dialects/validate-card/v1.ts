@@ -20,7 +20,7 @@ import {
 import { type Place, quote } from './place.js'
 import { checkRequirementsOf1, checkSchemesOf1 } from './schemes.js'
 
-/** Members that 0.3 had and a pure card must not have (R-JSON-13). */
+/** Members of 0.3 that a card of v1.0 alone must not have (R-JSON-13). */
 const formerMembers = ['protocolVersion', 'security', 'supportsAuthenticatedExtendedCard', 'authentication'] as const
 
 export function checkV1(card: Place, { isHybrid }: { readonly isHybrid: boolean }): void {
@@ -65,7 +65,7 @@ function textAt(place: Place, name: string): string {
   return typeof value === 'string' ? value.slice(0, 4096) : ''
 }
 
-/** Patch numbers never matter, so they should not be there (R-VER-5). */
+/** Patch numbers have no meaning, so versions should not contain them (R-VER-5). */
 function checkVersion(place: Place): void {
   const version = requireText(place, 'R-CARD-2')
   if (!version || /^\d{1,4}\.\d{1,4}$/.test(version)) return

@@ -5,8 +5,8 @@ import { checkV01, checkV03 } from './v0_3.js'
 import { checkV1 } from './v1.js'
 
 /**
- * Checks an Agent Card of any version by the rules of that version; a hybrid card by those of both.
- * Takes whatever JSON there is: it never throws, and its work and its report are bounded.
+ * Checks an Agent Card of any version by the rules of that version; a hybrid card by those of both. Accepts any JSON
+ * value and never throws. The work and the report have limits.
  *
  * ```ts
  * const { isValid, problems } = validateCard(await response.json())
@@ -24,7 +24,7 @@ export function validateCard(card: unknown): CardReport {
   else if (version === 'v0.2') checkV03(place, '0.2')
   else if (version === 'v0.3') checkV03(place, '0.3')
   else {
-    // A card that says nothing of its version is measured against the newest.
+    // A card without a version is checked by the rules of the newest.
     checkV1(place, { isHybrid: version === 'hybrid' })
     if (version === 'hybrid') checkV03(place, '0.3')
   }
@@ -32,7 +32,7 @@ export function validateCard(card: unknown): CardReport {
   return findings.report(version)
 }
 
-/** The rules to measure a card by: what its author meant it for, be it readable or not. */
+/** The version whose rules apply: the one the author intended, even if the card is not readable in it. */
 function cardVersion(card: Place): CardVersion {
   const hasAny = (...names: string[]) => names.some((name) => card.has(name))
   if (hasAny('supportedInterfaces', 'supported_interfaces'))
