@@ -1,4 +1,4 @@
-/** Who a request is from, or why it is refused: the one question that HTTP and gRPC ask alike. */
+/** Authenticates requests, for HTTP and gRPC alike. */
 import { type Admission, isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
@@ -6,10 +6,10 @@ import { missingScopes, type Requirement, schemesOf } from './requirement.js'
 import type { AuthScheme, Credentials, Shortfall, Verdict } from './scheme.js'
 import { digestOf } from './static-schemes.js'
 
-/** Answers without a promise where nobody has to be asked. */
+/** Returns the caller, or the error to reject the request with. Returns no promise if no scheme does. */
 export type Admit = (credentials: Credentials) => Admission | Promise<Admission>
 
-/** Watches the schemes verify one request. A scheme is given by its place in the list of all schemes. */
+/** Observes the verification of one request. `place` is the index of a scheme in the list of all schemes. */
 export interface Verification {
   /** Whether the scheme may verify its credential. If not, its verdict is `refused`. */
   canVerify(place: number): boolean
@@ -17,10 +17,10 @@ export interface Verification {
   decided(admission: Admission, verdicts: readonly Verdict[]): Admission
 }
 
-/** Absent where a request needs no watching. */
+/** Returns undefined if a request needs no observation. */
 export type StartVerification = (credentials: Credentials) => Verification | undefined
 
-/** A requirement whose schemes are given by their places in the list of all. Looked at with every request. */
+/** A requirement whose schemes are given by their index in the list of all. Evaluated for every request. */
 type Plan = readonly { readonly place: number; readonly scopes: readonly string[] }[]
 
 export function createAdmit(requirements: readonly Requirement[], start?: StartVerification): Admit {
@@ -60,7 +60,7 @@ function decide(plans: readonly Plan[], schemes: readonly AuthScheme[], verdicts
       if (missing?.length !== 0) isMet = false
       if (!missing || missing.length === 0) continue
       lacking ??= new Map()
-      lacking.set(schemes[place] as AuthScheme, missing) // plans are made of the schemes' places
+      lacking.set(schemes[place] as AuthScheme, missing) // the index is valid: plans are built from the schemes
     }
     const caller = isMet && plan[0] ? callerOf(verdicts[plan[0].place]) : undefined
     if (caller) return joined(caller, verdicts)
@@ -72,7 +72,7 @@ export function callerOf(verdict: Verdict | undefined): Caller | undefined {
   return typeof verdict === 'object' ? verdict.caller : undefined
 }
 
-/** One caller, and what else its request proves. */
+/** The caller, with the results of the other schemes of its request. */
 function joined(caller: Caller, verdicts: readonly Verdict[]): Caller {
   if (verdicts.length === 1) return caller
   const also = verdicts.flatMap((verdict) => callerOf(verdict) ?? []).filter((other) => other !== caller)
@@ -101,10 +101,10 @@ function challenges(shortfalls: readonly (readonly [AuthScheme, Shortfall])[]): 
   return [...new Set(shortfalls.map(([scheme, shortfall]) => scheme.challenge(shortfall)))].join(', ')
 }
 
-/** The credential that a request carries for one scheme: empty when it carries none, absent when the scheme cannot tell. */
+/** Reads the credential of one scheme from a request: empty if there is none, undefined if the scheme cannot say. */
 export type CredentialReader = (credentials: Credentials) => string | undefined
 
-/** Schemes that read the same headers have the same credential. */
+/** Schemes that read the same headers share one credential. */
 export function credentialReader({ name: scheme, credential, headers = [] }: AuthScheme): CredentialReader {
   if (credential) {
     return (credentials) => {
@@ -125,7 +125,7 @@ export function credentialReader({ name: scheme, credential, headers = [] }: Aut
 
 /** Credentials beyond these numbers replace the ones that were used least recently. */
 const maxCredentials = 10_000
-/** One credential has many spellings, and a caller may have many tokens. They must not replace those of other callers. */
+/** A credential has many encodings, and a caller many tokens. They must not replace those of other callers. */
 const maxCredentialsOfCaller = 100
 
 /** Remembers digests of credentials that were valid. They are verified again with every use. */
@@ -133,7 +133,7 @@ export class VerifiedCredentials {
   /** Ids of callers by the digests of their credentials. */
   readonly #callers = new Map<string, string>()
   readonly #digests = new Map<string, Set<string>>()
-  /** Added last. Successive requests often have the same credential, and need no digest then. */
+  /** The last one added. Successive requests often have the same credential, which then needs no digest. */
   #last: string | undefined
 
   has(credential: string | undefined): boolean {

@@ -8,22 +8,22 @@ import {
   verdictOf,
 } from './scheme.js'
 
-/** The member of a certificate that names the caller; of names of one kind there must be exactly one. */
+/** The member of a certificate that names the caller. There must be exactly one name of its kind. */
 export type CertificateName = 'commonName' | 'dns' | 'uri' | 'email' | 'fingerprint'
 
 /** Options of `mtls`. */
 export interface MtlsOptions {
-  /** Who a certificate is: one of its names, or a function that tells. Default: the common name. */
+  /** The caller's name: a member of the certificate, or a function. Default: the common name. */
   readonly caller?: CertificateName | ((certificate: VerifiedCertificate) => NamedCaller | undefined)
   readonly description?: string
-  /** What the card calls the scheme. Default `mtls`. */
+  /** Name of the scheme in the card. Default `mtls`. */
   readonly scheme?: string
 }
 
 const optionNames = { caller: true, description: true, scheme: true } satisfies NamesOf<MtlsOptions>
 
 /**
- * Client certificates. The port must speak TLS itself and know the authorities whose certificates it takes:
+ * Accepts client certificates. The port must have `tls` with `ca`, the authorities whose certificates it accepts:
  *
  * ```ts
  * serve(agent, { tls: { key, cert, ca: clientAuthority }, auth: [mtls()] })

@@ -1,7 +1,7 @@
 /**
- * The public keys of an issuer. They are fetched when the first token needs them, again when they are old or a
- * token names a key that is not among them, and never more often than the cooldown allows: tokens are
- * strangers' words. While the issuer cannot be reached, the keys that are there go on being good for a while.
+ * The public keys of an issuer. They are fetched for the first token, and again when they are old or a token names an
+ * unknown key, but never more often than the cooldown allows, because tokens are untrusted input. While the issuer is
+ * unreachable, the cached keys stay valid for a limited time.
  */
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { canParseUrl } from '../model/can-parse-url.js'
@@ -12,15 +12,15 @@ import { readAtMost } from '../net/read-at-most.js'
 
 /** Times for which an issuer's keys are cached. */
 export interface KeyTimes {
-  /** The least time between two fetches. Default 10 s. */
+  /** Minimum time between two fetches. Default 10 s. */
   readonly cooldownMs?: number
-  /** Older keys are fetched again before they are used. Default 10 minutes. */
+  /** Age after which keys are fetched again before use. Default 10 minutes. */
   readonly freshMs?: number
 }
 
 export const keyTimeNames = { cooldownMs: true, freshMs: true } satisfies NamesOf<KeyTimes>
 
-/** Keys that could not be fetched again are used up to this age. */
+/** Maximum age of keys that cannot be fetched again. */
 const longestStaleMs = 6 * 60 * 60_000
 
 export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTimes = {}): JWTVerifyGetKey {
@@ -42,7 +42,7 @@ export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTi
       fetching = undefined
     }
   }
-  /** Waits for a fetch that runs, or starts one if that is allowed. */
+  /** Waits for a running fetch, or starts one if the cooldown allows it. */
   const refresh = async (): Promise<void> => {
     if (!fetching && Date.now() - triedMs < cooldownMs) return
     fetching ??= fetchOnce()
@@ -63,7 +63,7 @@ export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTi
     } catch (caught) {
       const { errors } = await loadJose()
       if (!(caught instanceof errors.JWKSNoMatchingKey)) throw caught
-      // A new key, perhaps.
+      // The issuer may have a new key.
       await refresh()
       const renewed = await current()
       if (renewed === find) throw caught
@@ -93,7 +93,7 @@ export async function fetchJson(url: string, fetch: Fetch): Promise<unknown> {
   return JSON.parse(new TextDecoder().decode(bytes)) as unknown
 }
 
-/** Keys decide who gets in: they come over TLS, or from this machine. */
+/** Throws unless keys come over TLS or from this machine, because they decide who is authenticated. */
 export function assertTrustworthy(url: string, what: string): void {
   const { protocol, hostname } = canParseUrl(url) ? new URL(url) : { protocol: '', hostname: '' }
   if (protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname))) return

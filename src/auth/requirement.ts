@@ -1,4 +1,4 @@
-/** What callers must prove: any one of several requirements, each of them schemes that are all needed. */
+/** Requirements for callers: any one of several requirements, each a set of schemes that are all needed. */
 import type { AgentCard, OAuthFlows, SecurityRequirement } from '../model/agent-card.js'
 import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
@@ -20,7 +20,7 @@ export interface Requirement {
 export type Auth = AuthScheme | Requirement | readonly (AuthScheme | Requirement)[]
 
 /**
- * All of these together. The first one says who the caller is, the others vouch for it.
+ * Requires all of these schemes together. The first one determines the caller's id.
  *
  * ```ts
  * serve(agent, { auth: [allOf(oidc(issuer, { audience }), mtls())] })
@@ -33,7 +33,7 @@ export function allOf(...parts: readonly (AuthScheme | Requirement)[]): Requirem
 }
 
 /**
- * A scheme whose credentials must be good for these scopes, all of them.
+ * Requires that the credentials of a scheme have all of these scopes.
  *
  * ```ts
  * serve(agent, { auth: [withScopes(oidc(issuer, { audience }), ['agent:call'])] })
@@ -63,7 +63,7 @@ function listOf<Part>(auth: Part | readonly Part[]): readonly Part[] {
   return Array.isArray(auth) ? auth : [auth as Part] // `Array.isArray` does not narrow readonly arrays
 }
 
-/** Whether this is made by `apiKeyCredential` or another function of `dragoman/client`. */
+/** Whether this was created by `apiKeyCredential` or another function of `dragoman/client`. */
 function isClientCredential(part: unknown): boolean {
   return isObject(part) && 'fits' in part && 'get' in part
 }
@@ -83,12 +83,12 @@ export function requirementsOf(auth: Auth): readonly Requirement[] {
   return requirements
 }
 
-/** Every scheme once, in the order they are named. */
+/** Every scheme once, in the order in which they appear. */
 export function schemesOf(requirements: readonly Requirement[]): readonly AuthScheme[] {
   return [...new Set(requirements.flatMap(({ needs }) => needs.map(({ scheme }) => scheme)))]
 }
 
-/** What the card says about it. */
+/** The security members of the card. */
 export function cardSecurity(
   requirements: readonly Requirement[],
 ): Pick<AgentCard, 'securitySchemes' | 'securityRequirements'> {
@@ -108,7 +108,7 @@ export function missingScopes({ scopes = [] }: Caller, wanted: readonly string[]
   return wanted.filter((scope) => !scopes.includes(scope))
 }
 
-/** Whether a caller has proved what a requirement of the card asks for. */
+/** Whether a caller satisfies a requirement of the card. */
 export function isMet({ schemes = {} }: SecurityRequirement, caller: Caller): boolean {
   const proofs = [caller, ...(caller.also ?? [])]
   return Object.entries(schemes).every(([name, { list = [] }]) =>
@@ -116,7 +116,7 @@ export function isMet({ schemes = {} }: SecurityRequirement, caller: Caller): bo
   )
 }
 
-/** Addresses that a flow must have. */
+/** Addresses that each flow requires. */
 const addresses: Readonly<Record<keyof OAuthFlows, readonly string[]>> = {
   authorizationCode: ['authorizationUrl', 'tokenUrl'],
   clientCredentials: ['tokenUrl'],

@@ -1,17 +1,17 @@
 /**
- * How a caller proves who it is. Every scheme says how it stands in the card and checks a request by what
- * came beside it: headers, address, client certificate. Bodies are never looked at.
+ * Authentication schemes. Every scheme describes itself in the card and verifies a request by its headers, its address
+ * and its client certificate, never by its body.
  *
- * An id that the operator chose (in a list of keys, or by a function) is the caller's id as it is. An id that
- * somebody else chose (the subject of a token, the name in a certificate) has the scheme's name before it:
- * `oidc:alice` is never the `alice` of a list of keys.
+ * An id that the operator chose (in a list of keys, or by a function) is the caller's id unchanged. An id that a third
+ * party chose (the subject of a token, the name in a certificate) gets the scheme's name as a prefix: `oidc:alice` is
+ * never the `alice` of a list of keys.
  */
 import type { SecurityScheme } from '../model/agent-card.js'
 import type { Caller } from '../model/service.js'
 
-/** A certificate that a client showed, and that the server's authorities vouch for. */
+/** A client certificate that a trusted authority has signed. */
 export interface VerifiedCertificate {
-  /** The subject's common name; absent when it has none, or several. */
+  /** The subject's common name; absent if there is none or several. */
   readonly commonName?: string
   /** Its other names with their kinds: `DNS:agent.example`, `URI:spiffe://example/agent`. */
   readonly altNames: readonly string[]
@@ -23,9 +23,9 @@ export interface VerifiedCertificate {
 
 /** The connection that a request arrived on. */
 export interface Connection {
-  /** Where it comes from, as far as the network tells. */
+  /** The network address of the peer, if known. */
   readonly address?: () => string | undefined
-  /** The certificate the peer showed; only if an authority that the server trusts vouches for it. */
+  /** The certificate of the peer, if a trusted authority has signed it. */
   readonly certificate?: () => VerifiedCertificate | undefined
   /** Receives the caller once its credentials are verified. */
   readonly onCaller?: (caller: Caller) => void
@@ -38,36 +38,36 @@ export interface Credentials extends Connection {
   readonly url: string
 }
 
-/** `absent`: nothing of this scheme was sent. `refused`: something was, and it is not valid. */
+/** `absent`: the request has no credential of this scheme. `refused`: it has one, which is not valid. */
 export type Verdict = { readonly caller: Caller } | 'absent' | 'refused'
 
-/** Why a caller is challenged: nothing valid was sent, or it is not good for enough. */
+/** The reason for a challenge: no valid credential, or missing scopes. */
 export type Shortfall = Exclude<Verdict, object> | { readonly missing: readonly string[] }
 
-/** A way to authenticate callers: how the card describes it, and how credentials are checked. */
+/** A way to authenticate callers: its description in the card, and the verification of credentials. */
 export interface AuthScheme {
   /** The name of the scheme in the card. */
   readonly name: string
   readonly card: SecurityScheme
-  /** Headers that its credentials come in, for browsers on other origins. */
+  /** Headers that carry its credentials; CORS allows them. */
   readonly headers?: readonly string[]
-  /** Its credential is the client certificate, so the port has to ask for one. */
+  /** The credential is the client certificate, so the port must request one. */
   readonly needsCertificate?: boolean
   /**
-   * The text that proves the caller; absent when the request carries none. `limits.failedAuthentication` recognises
-   * credentials by it. Default: the values of `headers`. A scheme with neither has all its failures counted.
+   * The text that proves the caller; undefined if the request has none. `limits.failedAuthentication` recognises
+   * credentials by it. Default: the values of `headers`. For a scheme with neither, every failure counts.
    */
   credential?(credentials: Credentials): string | undefined
-  /** For `WWW-Authenticate`. */
+  /** Returns the value of `WWW-Authenticate`. */
   challenge(shortfall: Shortfall): string
   /**
-   * Asked for every request; what can be told at once is told without a promise. Throws `UNAVAILABLE` where
-   * nobody can tell at the moment.
+   * Verifies the credentials of every request; without a promise if possible. Throws `UNAVAILABLE` if verification is
+   * impossible at the moment.
    */
   authenticate(credentials: Credentials): Verdict | Promise<Verdict>
 }
 
-/** A caller as operators name one: by id, or with what its credential is good for. */
+/** A caller as operators name it: an id, optionally with scopes. */
 export type NamedCaller = string | { readonly id: string; readonly scopes?: readonly string[] }
 
 export function callerNamed(scheme: string, named: NamedCaller): Caller {
@@ -78,23 +78,23 @@ export function callerNamed(scheme: string, named: NamedCaller): Caller {
 
 const longestName = 256
 
-/** The id of a caller whom somebody else named; nobody when the name could not be told from others in a log. */
+/** The id of a caller that a third party named; undefined for names that would be ambiguous in a log. */
 export function foreignId(scheme: string, name: unknown): string | undefined {
   if (typeof name !== 'string' || name === '' || name.length > longestName || /\p{Cc}/u.test(name)) return undefined
   return `${scheme}:${name}`
 }
 
-/** The caller that was named, or nobody. */
+/** The named caller, or `refused`. */
 export function verdictOf(scheme: string, named: NamedCaller | undefined): Verdict {
   return named === undefined ? 'refused' : { caller: callerNamed(scheme, named) }
 }
 
-/** A parameter of a challenge; what cannot stand between quotes is left out. */
+/** A parameter of a challenge, without characters that cannot be quoted. */
 export function quoted(text: string): string {
   return `"${text.replace(/[^\x20-\x7e]|["\\]/g, '')}"`
 }
 
-/** What `Bearer` challenges say (RFC 6750). */
+/** The `Bearer` challenge (RFC 6750). */
 export function bearerChallenge(realm: string, shortfall: Shortfall): string {
   const start = `Bearer realm=${quoted(realm)}`
   if (shortfall === 'absent') return start
@@ -103,8 +103,8 @@ export function bearerChallenge(realm: string, shortfall: Shortfall): string {
 }
 
 /**
- * The credentials of an `Authorization` header, if it is of this scheme. Several headers arrive as one with
- * commas, which is no credential of any scheme here.
+ * The credentials of an `Authorization` header of this scheme. Several headers arrive as one with commas, which is not
+ * valid for any scheme here.
  */
 export function authorizationOf({ headers }: Credentials, scheme: string): string | undefined {
   const header = headers.get('authorization')

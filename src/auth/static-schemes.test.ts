@@ -4,8 +4,8 @@ import { secretTable } from './static-schemes.js'
 
 const refused = 'refused'
 
-describe('a table of secrets', () => {
-  it('knows whose a secret is, and refuses what only looks like one', () => {
+describe('secretTable', () => {
+  it('finds the caller of a secret and rejects similar secrets', () => {
     const whose = secretTable('keys', Object.entries({ 'secret-1': 'ann', 'secret-2': 'bob', ключ: 'cyr' }))
     expect(whose('secret-2')).toMatchObject({ caller: { id: 'bob' } })
     expect(whose('ключ')).toMatchObject({ caller: { id: 'cyr' } })
@@ -13,8 +13,8 @@ describe('a table of secrets', () => {
       expect(whose(given)).toBe(refused)
   })
 
-  it('costs no more with many secrets in it', () => {
-    // One by one they would be compared four thousand million times.
+  it('looks up secrets in constant time, however many there are', () => {
+    // A linear search would make 4,000,000,000 comparisons.
     const whose = secretTable(
       'keys',
       Array.from({ length: 200_000 }, (_, n) => [`a-secret-of-some-length-${n}`, `caller-${n}`] as const),
@@ -24,8 +24,8 @@ describe('a table of secrets', () => {
   })
 })
 
-describe('verified credentials', () => {
-  it('are known until they are deleted, and again after they are added again', () => {
+describe('VerifiedCredentials', () => {
+  it('remembers credentials until they are deleted, and again after they are added again', () => {
     const verified = new VerifiedCredentials()
     const known = () => ['one', 'two', '', undefined].map((each) => verified.has(each))
     for (const each of ['one', 'two', 'two', '', undefined]) verified.add(each, 'ann')
@@ -35,7 +35,7 @@ describe('verified credentials', () => {
     verified.add('two', 'ann')
     expect(known()).toEqual([true, true, false, false])
   })
-  it('are replaced by other credentials of the same caller first', () => {
+  it('replaces other credentials of the same caller first', () => {
     const verified = new VerifiedCredentials()
     verified.add('of ann', 'ann')
     for (let number = 0; number < 20_000; number++) verified.add(`of bob ${number}`, 'bob')

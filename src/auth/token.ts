@@ -1,8 +1,7 @@
 /**
- * Signed tokens (JWT): what `jwt` and `oidc` have in common. A token is verified once and remembered, so that a
- * call with a known token costs no cryptography. Nothing a token says about itself is believed before its
- * signature holds, and which algorithms may sign is the server's word: never `none`, and never a shared-secret
- * algorithm with a public key.
+ * Verification of signed tokens (JWT) for `jwt` and `oidc`. Verified tokens are cached, so that calls with a known token
+ * need no cryptography. No claim is trusted before the signature is verified. The server decides the allowed algorithms:
+ * never `none`, and never a shared-secret algorithm with a public key.
  */
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { A2AError } from '../model/errors.js'
@@ -15,17 +14,17 @@ import { bearerToken } from './static-schemes.js'
 
 /** Checks that `jwt` and `oidc` make on a token. */
 export interface TokenOptions {
-  /** Whom tokens must be for: this agent, as the issuer knows it. Tokens for others are refused. */
+  /** The required audience of a token: this agent's name at the issuer. Tokens for other audiences are rejected. */
   readonly audience: string | readonly string[]
-  /** Which algorithms may sign. Default: all that fit the keys. */
+  /** Allowed signature algorithms. Default: all that fit the keys. */
   readonly algorithms?: readonly string[]
-  /** How far the issuer's clock may be from this one. Default 30 s. */
+  /** Tolerance for the issuer's clock. Default 30 s. */
   readonly clockToleranceSeconds?: number
-  /** The type that the token's header must name, such as `at+jwt`. Default: any. */
+  /** The required type in the token's header, such as `at+jwt`. Default: any. */
   readonly type?: string
-  /** Who a token is: one of its claims, or a function that tells. Default: the claim `sub`. */
+  /** The caller's name: a claim, or a function of the claims. Default: the claim `sub`. */
   readonly caller?: string | ((claims: Struct) => NamedCaller | undefined)
-  /** Default `agent`. */
+  /** Realm of the challenge. Default `agent`. */
   readonly realm?: string
   readonly description?: string
 }
@@ -45,11 +44,11 @@ export interface TokenParts {
   readonly card: AuthScheme['card']
   readonly algorithms: readonly string[]
   readonly issuer?: string | undefined
-  /** Finds the key that a token names. Throws `UNAVAILABLE` when keys cannot be had. */
+  /** Finds the key that a token names. Throws `UNAVAILABLE` if the keys are unavailable. */
   readonly key: JWTVerifyGetKey
 }
 
-/** With a public key only: whoever can check such a signature cannot make one. */
+/** Algorithms with a key pair: a holder of the verification key cannot sign. */
 export const publicKeyAlgorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -106,7 +105,7 @@ export function tokenScheme(options: TokenOptions, parts: TokenParts): AuthSchem
   }
 }
 
-/** Keeps what can only be wrong away from the keys: a stranger's token makes nobody ask the issuer. */
+/** Rejects tokens that cannot be valid before the keys are used, so that invalid tokens cause no request to the issuer. */
 function isPlausible(token: string, algorithms: readonly string[], issuer: string | undefined): boolean {
   const [header, payload, signature, ...more] = token.split('.')
   if (!header || !payload || !signature || more.length > 0) return false
@@ -123,7 +122,7 @@ function membersOf(part: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The claims of a token that holds; absent when it does not. */
+/** The claims of a valid token; undefined for invalid ones. */
 async function verify(token: string, key: JWTVerifyGetKey, rules: JWTVerifyOptions): Promise<JWTPayload | undefined> {
   const { jwtVerify, errors } = await loadJose()
   try {
@@ -131,7 +130,7 @@ async function verify(token: string, key: JWTVerifyGetKey, rules: JWTVerifyOptio
   } catch (caught) {
     if (!(caught instanceof errors.JOSEError)) throw A2AError.from(caught)
     if (!(caught instanceof errors.JWKSMultipleMatchingKeys)) return undefined
-    // It does not say which key, and several would do.
+    // The token names no key, and several keys match.
     for await (const candidate of caught) {
       const claims = await verify(token, async () => candidate, rules)
       if (claims) return claims
@@ -149,14 +148,14 @@ function callerOf(name: string, claims: JWTPayload, caller: NonNullable<TokenOpt
   return { ...known, ...(!isScoped && { scopes: scopesIn(said) }), claims: said }
 }
 
-/** `scope` is a text (RFC 9068); others say `scp`, as a text or a list. */
+/** `scope` is a string (RFC 9068); some issuers use `scp`, as a string or a list. */
 function scopesIn({ scope, scp }: Struct): readonly string[] {
   const listed = scope ?? scp
   if (Array.isArray(listed)) return listed.filter((each) => typeof each === 'string')
   return typeof listed === 'string' ? listed.split(' ').filter((each) => each !== '') : []
 }
 
-/** Tokens that were verified, until they expire. */
+/** Caches verified tokens until they expire. */
 export class TokenCache {
   readonly #known = new Map<string, { readonly caller: Caller; readonly untilMs: number }>()
 
@@ -169,7 +168,7 @@ export class TokenCache {
   }
 
   add(token: string, caller: Caller, expiresMs: number): void {
-    // Only valid tokens come here, so that nobody can crowd others out without having many.
+    // Only valid tokens are added, so that evicting the tokens of others requires many valid ones.
     if (this.#known.size >= mostTokens) {
       const [oldest] = this.#known.keys()
       if (oldest !== undefined) this.#known.delete(oldest)
@@ -178,8 +177,8 @@ export class TokenCache {
   }
 }
 
-/** A few megabytes, at the usual size of tokens. */
+/** A few megabytes at a typical token size. */
 const mostTokens = 2000
 
-/** A key that its issuer withdrew is good for this much longer. */
+/** Maximum time for which a token stays cached after its issuer withdraws the key. */
 const longestMs = 5 * 60_000

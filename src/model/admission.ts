@@ -1,12 +1,12 @@
-/** What becomes of a request at the door: it is somebody's, or it is refused. */
+/** The result of authenticating a request: its caller, or the error to reject it with. */
 import type { A2AError } from './errors.js'
 import type { Caller } from './service.js'
 
 export interface Refused {
   readonly refused: A2AError
-  /** What would help, as in `WWW-Authenticate`. */
+  /** The value of `WWW-Authenticate`. */
   readonly challenge?: string
-  /** Who it is, when that was not the reason. */
+  /** The caller, if it was authenticated and rejected for another reason. */
   readonly caller?: Caller
 }
 

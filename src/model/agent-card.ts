@@ -9,7 +9,7 @@ export type Binding = (typeof bindings)[number]
 /** The text that a card's signature covers: the members v1.0 knows without defaults, or every member as received. */
 export type CardSigningForm = 'strict' | 'as-received'
 
-/** One way to reach the agent: address, binding and protocol version. */
+/** An interface of an agent: address, binding and protocol version. */
 export interface AgentInterface {
   readonly url: string
   /** `JSONRPC`, `HTTP+JSON`, `GRPC` or a URI. */
@@ -37,13 +37,13 @@ export interface AgentExtension {
 export interface AgentCapabilities {
   readonly streaming?: boolean
   readonly pushNotifications?: boolean
-  /** For readers of 0.3 and older cards. v1.0 has no such member. */
+  /** In cards of 0.3 and older. v1.0 has no such member. */
   readonly stateTransitionHistory?: boolean
   readonly extensions?: readonly AgentExtension[]
   readonly extendedAgentCard?: boolean
 }
 
-/** A task that an agent can do, as its card describes it. */
+/** A capability of an agent, as its card describes it. */
 export interface AgentSkill {
   readonly id: string
   readonly name: string
@@ -61,7 +61,7 @@ export interface AgentCardSignature {
   readonly header?: Struct
 }
 
-/** All entries of one requirement together; a list of requirements is an OR. */
+/** Schemes that are all required. A list of requirements is an OR. */
 export interface SecurityRequirement {
   readonly schemes?: { readonly [name: string]: { readonly list?: readonly string[] } }
 }
@@ -91,7 +91,7 @@ export interface OAuth2SecurityScheme extends Described {
 
 type Scopes = { readonly [scope: string]: string }
 
-/** Flows that get tokens. 0.3 may have several flows; in v1.0 each of them is a scheme of its own. */
+/** OAuth 2 flows. 0.3 allows several in one scheme; in v1.0 each flow is a separate scheme. */
 export interface OAuthFlows {
   readonly authorizationCode?: {
     readonly authorizationUrl: string

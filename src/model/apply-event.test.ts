@@ -21,7 +21,7 @@ function chunk(text: string, append: boolean, lastChunk = false): EventBody {
 }
 
 describe('applyEvent', () => {
-  it(proves('R-TASK-2', 'refuses every change of a terminal task'), () => {
+  it(proves('R-TASK-2', 'rejects every change of a terminal task'), () => {
     for (const state of taskStates.filter(isTerminal)) {
       const ended = { ...task, status: { state } }
       for (const body of [status('TASK_STATE_WORKING'), chunk('x', false)]) {
@@ -30,7 +30,7 @@ describe('applyEvent', () => {
     }
   })
 
-  it(proves('R-TASK-6', 'goes from any open state to any other, but never back to SUBMITTED'), () => {
+  it(proves('R-TASK-6', 'allows any change between open states, except back to SUBMITTED'), () => {
     for (const from of taskStates.filter((state) => !isTerminal(state))) {
       for (const to of taskStates) {
         const apply = () => applyEvent({ ...task, status: { state: from } }, { seq: 1, time: 0, body: status(to) })
@@ -40,7 +40,7 @@ describe('applyEvent', () => {
     }
   })
 
-  it(proves('R-STRM-8', 'adds, replaces and creates artifacts, and drops the empty mark of an end'), () => {
+  it(proves('R-STRM-8', 'appends, replaces and creates artifacts, and drops the empty final chunk'), () => {
     const bodies = [chunk('old', false), chunk('a', false), chunk('b', true), chunk('', true, true)]
     const after = bodies.reduce((now, body) => applyEvent(now, { seq: 1, time: 0, body }), task)
     expect(after.artifacts).toEqual([{ artifactId: 'a', parts: [{ text: 'a' }, { text: 'b' }] }])
@@ -48,7 +48,7 @@ describe('applyEvent', () => {
     expect(unknown.artifacts?.[0]?.parts).toEqual([{ text: 'x' }])
   })
 
-  it('leaves the task it was given as it was', () => {
+  it('does not change the given task', () => {
     const before = applyEvent(task, { seq: 1, time: 0, body: chunk('a', false) })
     const copy = structuredClone(before)
     applyEvent(before, { seq: 2, time: 0, body: chunk('b', true) })
@@ -60,7 +60,7 @@ describe('TaskFold', () => {
   const message = { messageId: 'm', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
   const begun = [{ accepted: { turn: 1, message } }, { started: { turn: 1, attempt: 1 } }, { task }]
 
-  it('hands out snapshots that later events do not change', () => {
+  it('returns snapshots that later events do not change', () => {
     const fold = foldEvents(numbered([...begun, chunk('a', false)]))
     const early = fold.snapshot()
     fold.apply({ seq: 5, time: 0, body: chunk('b', true) })
@@ -68,7 +68,7 @@ describe('TaskFold', () => {
     expect(fold.snapshot()?.artifacts?.[0]?.parts).toHaveLength(2)
   })
 
-  it('keeps questions and last words in the history, and progress out of it', () => {
+  it('keeps questions and final messages in the history, without progress', () => {
     const said = [
       status('TASK_STATE_WORKING', 'busy'),
       status('TASK_STATE_INPUT_REQUIRED', 'which?'),
@@ -78,7 +78,7 @@ describe('TaskFold', () => {
     expect(history?.map(({ messageId }) => messageId)).toEqual(['m', 'which?', 'done'])
   })
 
-  it('refuses a log with a hole', () => {
+  it('rejects a log with a gap', () => {
     expect(() => new TaskFold().apply({ seq: 2, time: 0, body: { cancelAsked: {} } })).toThrow('does not follow')
   })
 })

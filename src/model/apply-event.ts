@@ -1,13 +1,12 @@
 /**
- * A task is the fold of its events. `TaskFold` is the only code that changes a task; `applyEvent`
- * is the same thing as a pure function.
+ * A task is the fold of its events. `TaskFold` is the only code that changes a task; `applyEvent` is a pure function
+ * that does the same.
  *
  * States (R-TASK-6): SUBMITTED → anything; WORKING ↔ INPUT_REQUIRED, AUTH_REQUIRED → any terminal
  * state; a terminal state → nothing.
  *
- * Cost: applying an event does not depend on how many came before (E-3). A snapshot hands out the
- * arrays it has and the next append to one of them copies it first, so a snapshot costs nothing
- * either until the task moves on.
+ * The cost of applying an event does not depend on the number of earlier events (E-3). A snapshot shares its arrays with
+ * the fold; the next append copies the array first. So a snapshot is free until the task changes.
  */
 import type { Artifact } from './artifact.js'
 import type { EventBody, TaskArtifactUpdateEvent, TaskEvent, TaskStatusUpdateEvent, TurnRequest } from './event.js'
@@ -16,14 +15,14 @@ import type { Message } from './message.js'
 import type { JsonValue, Part } from './part.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from './task.js'
 
-/** A message that waits for its turn. */
+/** A message that waits to be processed. */
 export interface AcceptedMessage {
   readonly turn: number
   readonly message: Message
   readonly request?: TurnRequest
 }
 
-/** Members by name: copying what is left of an object after taking some out is slow. */
+/** Members are listed one by one, because copying the rest of an object is slow. */
 interface TaskHead {
   readonly id: string
   readonly contextId: string
@@ -32,17 +31,17 @@ interface TaskHead {
 }
 
 interface OpenArtifact {
-  /** As it began. */
+  /** The artifact without appended parts. */
   readonly begun: Artifact
-  /** All its parts, once there are more than it began with. */
+  /** All parts; undefined until the first append. */
   parts: Part[] | undefined
   /** A snapshot holds `parts`; copy before the next push. */
   isShared: boolean
-  /** The artifact as last handed out. */
+  /** The artifact of the last snapshot. */
   snapshot: Artifact | undefined
 }
 
-/** May a task go from one state to another? */
+/** Whether a task may change from one state to another. */
 function canMove(from: TaskState, to: TaskState): boolean {
   if (isTerminal(from)) return false
   return to !== 'TASK_STATE_SUBMITTED' || from === 'TASK_STATE_SUBMITTED'
@@ -53,9 +52,9 @@ const noCheckpoints: ReadonlyMap<string, JsonValue> = new Map()
 export class TaskFold {
   /** The last event applied. */
   seq = 0
-  /** Accepted messages that no turn has taken yet, oldest first. */
+  /** Accepted messages whose turn has not started, oldest first. */
   waiting: readonly AcceptedMessage[] = []
-  /** The message of the turn that runs or ran last. */
+  /** The message of the turn that is running or ran last. */
   current: AcceptedMessage | undefined
   attempt = 0
   /** The question that the message of this turn answers. */
@@ -65,20 +64,20 @@ export class TaskFold {
   refusal: Extract<EventBody, { refused: unknown }>['refused'] | undefined
   /** Set when the exchange ended as a Message and no task exists (E-6). */
   answer: Message | undefined
-  /** The history holds progress messages too. */
+  /** Whether the history contains progress messages. */
   keepsProgress = false
-  /** Artifacts were left out: the snapshot of this fold is not the whole task. */
+  /** Whether artifacts were left out, so that snapshots are incomplete. */
   isPartial = false
 
-  /** Made with the first checkpoint. */
+  /** Created with the first checkpoint. */
   #checkpoints: Map<string, JsonValue> | undefined
   #task: TaskHead | undefined
   #history: Message[] = []
-  /** Made with the first artifact. */
+  /** Created with the first artifact. */
   #artifacts: Map<string, OpenArtifact> | undefined
   #snapshot: Task | undefined
 
-  /** A fold that continues from a task as it stood after event `seq`. */
+  /** Creates a fold that continues from a task as of event `seq`. */
   static from(task: Task, seq: number): TaskFold {
     const fold = new TaskFold()
     fold.seq = seq
@@ -88,7 +87,7 @@ export class TaskFold {
     return fold
   }
 
-  /** A fold that can run ahead: what it applies is not seen here. */
+  /** Creates an independent copy: events applied to it do not change this fold. */
   clone(): TaskFold {
     const copy = new TaskFold()
     copy.seq = this.seq
@@ -126,12 +125,12 @@ export class TaskFold {
     return this.#task !== undefined && isTerminal(this.#task.status.state)
   }
 
-  /** The number of the newest turn, accepted or run. */
+  /** The number of the newest accepted turn. */
   get lastTurn(): number {
     return this.waiting.at(-1)?.turn ?? this.current?.turn ?? 0
   }
 
-  /** What the handler wrote down, by key. */
+  /** The handler's checkpoints, by key. */
   get checkpoints(): ReadonlyMap<string, JsonValue> {
     return this.#checkpoints ?? noCheckpoints
   }
@@ -147,7 +146,7 @@ export class TaskFold {
     return this
   }
 
-  /** The task as it is now. Absent while nothing public has happened, or when the answer was a Message. */
+  /** The current task. Undefined before the first public event, or when the answer was a Message. */
   snapshot(): Task | undefined {
     if (!this.#task) return undefined
     this.#snapshot ??= this.#makeSnapshot(this.#task)
@@ -237,14 +236,14 @@ function headOf({ id, contextId, status, metadata }: Task): TaskHead {
   return { id, contextId, status, metadata }
 }
 
-/** The task after one more event. Pure: the given task is not touched. */
+/** Returns the task after one more event. Pure: does not change the given task. */
 export function applyEvent(task: Task, event: TaskEvent): Task {
   return TaskFold.from(task, event.seq - 1)
     .apply(event)
     .snapshot() as Task // `from` was given a task, so there is one
 }
 
-/** All events of a log, from its beginning. `withoutArtifacts`: the artifact events were left out. */
+/** Folds all events of a log from its beginning. `withoutArtifacts`: artifact events are left out. */
 export function foldEvents(
   events: Iterable<TaskEvent>,
   options: { readonly withoutArtifacts?: boolean } = {},
@@ -266,7 +265,7 @@ function shareArtifact(open: OpenArtifact): Artifact {
   return open.snapshot
 }
 
-/** The mark that ends a streamed text when its last chunk had already been sent. */
+/** Whether a part is the empty text that ends a streamed text after its last chunk was sent. */
 function isEmptyText(part: Part): boolean {
   return 'text' in part && part.text === '' && part.metadata === undefined
 }

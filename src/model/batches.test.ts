@@ -17,24 +17,24 @@ async function gathered<T>(stream: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('items', () => {
-  it('hands out every element, and passes over batches that are empty', async () => {
+  it('yields every element and skips empty batches', async () => {
     expect(await gathered(items(source([[1, 2], [], [3]])))).toEqual([1, 2, 3])
   })
 
-  it('hands out what was read before it fails', async () => {
+  it('yields the elements that were read before a failure', async () => {
     const stream = items(source([[1, 2]], { error: new Error('broken') }))
     expect(await stream.next()).toEqual({ done: false, value: 1 })
     expect(stream.takeReady?.()).toBe(2)
     await expect(stream.next()).rejects.toThrow('broken')
   })
 
-  it('gives each of several askers an element of its own, in order', async () => {
+  it('gives concurrent calls different elements, in order', async () => {
     const stream = items(source([[1, 2, 3], [4]]))
     const answers = await Promise.all(Array.from({ length: 6 }, () => stream.next()))
     expect(answers.flatMap(({ done, value }) => (done ? [] : [value]))).toEqual([1, 2, 3, 4])
   })
 
-  it('lets go of its source when it is left', async () => {
+  it('closes its source when the reader stops', async () => {
     const end = { left: 0 }
     for await (const _ of items(source([[1, 2], [3]], end))) break
     expect(end.left).toBe(1)
@@ -42,12 +42,12 @@ describe('items', () => {
 })
 
 describe('batchesOf', () => {
-  it('keeps together what came together, through any number of layers', async () => {
+  it('preserves batches through any number of layers', async () => {
     const layers = items(batchesOf(items(batchesOf(items(source([[1, 2, 3], [4]]))))))
     expect(await gathered(batchesOf(layers))).toEqual([[1, 2, 3], [4]])
   })
 
-  it('takes streams that read nothing ahead', async () => {
+  it('accepts streams that do not read ahead', async () => {
     async function* single() {
       yield 1
       yield 2
@@ -55,7 +55,7 @@ describe('batchesOf', () => {
     expect(await gathered(batchesOf(single()))).toEqual([[1], [2]])
   })
 
-  it('gives what came before a failure, and closes no source twice', async () => {
+  it('yields the elements before a failure, and closes no source twice', async () => {
     let returns = 0
     let asked = 0
     const failing = {
@@ -81,7 +81,7 @@ describe('batchesOf', () => {
     expect(returns).toBe(0)
   })
 
-  it('lets go of a source that is left early', async () => {
+  it('closes the source when the reader stops early', async () => {
     const end = { left: 0 }
     for await (const _ of batchesOf(items(source([[1], [2]], end)))) break
     expect(end.left).toBe(1)

@@ -1,13 +1,13 @@
 /**
- * Streams by the handful. What arrives together passes each layer together: a layer that hands on every
- * element by itself costs three promises an element, and a client has six layers.
+ * Streams in batches. Elements that arrive together pass each layer together: passing them one by one costs three
+ * promises per element and layer, and a client has six layers.
  *
- * Layers are generators of batches; `items` gives them the face of a stream of elements, and `batchesOf`
- * puts it off again for the next layer.
+ * Layers are generators of batches. `items` turns batches into a stream of elements, and `batchesOf` turns the stream
+ * back into batches for the next layer.
  */
 import type { ReadAhead } from './service.js'
 
-/** What is there of a stream, as much at once as has been read. A stream that fails gives first what came before. */
+/** Yields the elements of a stream in the batches they were read in. Elements before a failure are yielded first. */
 export async function* batchesOf<T>(stream: AsyncIterable<T>): AsyncGenerator<readonly T[], void, void> {
   const iterator: ReadAhead<T> = stream[Symbol.asyncIterator]()
   let isOver = false
@@ -25,7 +25,7 @@ export async function* batchesOf<T>(stream: AsyncIterable<T>): AsyncGenerator<re
       if (failure) throw ended(failure.error)
     }
   } finally {
-    // Whoever leaves early lets go of the source.
+    // A reader that stops early closes the source.
     if (!isOver) await iterator.return?.()
   }
 }
@@ -39,7 +39,7 @@ function addReady<T>(iterator: ReadAhead<T>, batch: T[]): { readonly error: unkn
   }
 }
 
-/** The elements of batches, one at a time. */
+/** Yields the elements of batches, one at a time. */
 export function items<T>(batches: AsyncGenerator<readonly T[], void, void>): AsyncIterableIterator<T> & ReadAhead<T> {
   return new Items(batches)
 }
@@ -75,7 +75,7 @@ class Items<T> implements AsyncIterableIterator<T, undefined>, ReadAhead<T> {
   async #read(): Promise<IteratorResult<T, undefined>> {
     for (;;) {
       const next = await this.#batches.next()
-      // Somebody else may have asked meanwhile: what was read first is handed out first.
+      // Another call may have read elements meanwhile; they come first.
       const earlier = this.takeReady()
       if (next.done) return earlier === undefined ? { done: true, value: undefined } : { done: false, value: earlier }
       this.#batch = earlier === undefined ? next.value : [...this.#batch.slice(this.#place), ...next.value]

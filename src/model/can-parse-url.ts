@@ -1,6 +1,6 @@
 /**
- * Tells whether `text` is a valid URL, absolute or relative to `base`. `URL.canParse` is not used: once V8 has optimised the
- * call, Node 20 rejects valid URLs that contain Latin-1 letters, such as `https://münchen.example/`.
+ * Whether `text` is a valid URL, absolute or relative to `base`. Replaces `URL.canParse`: once V8 has optimised the call,
+ * Node 20 rejects valid URLs that contain Latin-1 letters, such as `https://münchen.example/`.
  */
 export function canParseUrl(text: string, base?: string | URL): boolean {
   try {

@@ -14,7 +14,7 @@ describe('withoutSecrets()', () => {
 })
 
 describe('errorFacts()', () => {
-  it('tells what went wrong and why, and nothing that was with it by chance', () => {
+  it('contains the error and its causes without attached objects', () => {
     const cause = Object.assign(new Error('refused by postgres://ann:hunter2@db/x'), {
       code: 'ECONNREFUSED',
       config: { password: 'hunter2' },
@@ -27,13 +27,13 @@ describe('errorFacts()', () => {
     expect(JSON.stringify(facts)).not.toContain('hunter2')
   })
 
-  it('ends, also where causes go round in circles', () => {
+  it('ends for circular causes', () => {
     const error = new Error('a')
     error.cause = error
     expect(JSON.stringify(errorFacts(error)).match(/"message"/g)).toHaveLength(5)
   })
 
-  it('takes what is thrown and is no error', () => {
+  it('accepts thrown values that are not errors', () => {
     expect(errorFacts('oh')).toEqual({ message: 'oh' })
   })
 })

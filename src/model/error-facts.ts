@@ -1,4 +1,4 @@
-/** Errors as they may be written down: what people need to find the fault, and none of what was with them by chance. */
+/** Converts errors for logs: the facts that explain the failure, without secrets and attached objects. */
 
 export interface ErrorFacts {
   readonly name?: string
@@ -10,7 +10,7 @@ export interface ErrorFacts {
 
 const mostCauses = 4
 
-/** Members by name: errors of libraries carry requests, headers and whole configurations. */
+/** Copies known members only: errors of libraries carry requests, headers and whole configurations. */
 export function errorFacts(error: unknown, causes = mostCauses): ErrorFacts {
   if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
   const { name, message, stack, cause } = error
@@ -26,12 +26,12 @@ export function errorFacts(error: unknown, causes = mostCauses): ErrorFacts {
 
 const hidden = '[redacted]'
 
-/** Addresses keep the names in them, and no passwords. */
+/** Removes passwords from addresses and keeps user names. */
 export function withoutPasswords(text: string): string {
   return text.replace(/(:\/\/[^\s/:@]*):[^\s/]+@/g, `$1:${hidden}@`)
 }
 
-/** Passwords in addresses, credentials in headers, and keys in queries. */
+/** Removes passwords in addresses, credentials in headers, and keys in queries. */
 export function withoutSecrets(text: string): string {
   return withoutPasswords(text)
     .replace(/\b(Bearer|Basic)\s+[\w~+/.=-]{6,}/gi, `$1 ${hidden}`)

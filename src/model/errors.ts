@@ -35,11 +35,11 @@ export interface FieldViolation {
 
 /** Machine-readable details of an `A2AError`. */
 export interface ErrorDetails {
-  /** What is wrong with which fields (R-ERR-3). */
+  /** The invalid fields (R-ERR-3). */
   readonly violations?: readonly FieldViolation[]
   /** Facts for the caller's program, as strings (R-ERR-2). */
   readonly metadata?: { readonly [key: string]: string }
-  /** When to try again, for `RATE_LIMITED` and `UNAVAILABLE`. */
+  /** Time after which to retry, for `RATE_LIMITED` and `UNAVAILABLE`. */
   readonly retryAfterSeconds?: number
 }
 
@@ -68,17 +68,17 @@ export class A2AError extends Error {
 
 const longestEcho = 200
 
-/** What a caller sent, for a message to the caller: never longer than a line. */
+/** Shortens text from a caller for a message to that caller. */
 export function clip(text: string): string {
   return text.length > longestEcho ? `${text.slice(0, longestEcho)}…` : text
 }
 
-/** A caller has had its share of something for now; `limit` is what the option is called that says how much that is. */
+/** The error for a caller that has reached a limit for now. `limit` is the name of the option. */
 export function overLimit(limit: string, message: string, retryAfterSeconds = 1): A2AError {
   return new A2AError('RATE_LIMITED', message, { metadata: { limit }, retryAfterSeconds })
 }
 
-/** A caller's request is larger than what is left of a limit. Waiting does not help: there is no time to try again. */
+/** The error for a request that exceeds a limit. It has no retry time, because waiting does not help. */
 export function overSize(limit: string, message: string): A2AError {
   return new A2AError('RATE_LIMITED', message, { metadata: { limit } })
 }

@@ -1,6 +1,6 @@
 /**
- * What happens to a task, in order. Each task has one log and one sequence (E-4); the public kinds
- * are v1.0's four stream responses, the private ones are the engine's memory and are never sent.
+ * The events of a task, in order. Each task has one log and one sequence (E-4). Public events are v1.0's four stream
+ * responses; private events are the engine's state and are never sent.
  */
 import type { Artifact } from './artifact.js'
 import type { ErrorCode, ErrorDetails } from './errors.js'
@@ -29,7 +29,7 @@ export interface TaskArtifactUpdateEvent {
   readonly metadata?: Struct
 }
 
-/** One element of a stream, as v1.0 spells it: exactly one member is present. */
+/** One element of a stream, as v1.0 encodes it: exactly one member is present. */
 export type StreamResponse =
   | { readonly task: Task }
   | { readonly message: Message }
@@ -44,11 +44,11 @@ export interface TurnRequest extends TraceContext {
   readonly metadata?: Struct
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
-  /** How the caller proved who it is; without an id it is the owner of the task. */
+  /** The caller and its scheme; without an id it is the owner of the task. */
   readonly caller?: Pick<Caller, 'scheme' | 'scopes'> & { readonly id?: string }
 }
 
-/** Kinds that stay inside. */
+/** Events that are never sent to callers. */
 export type PrivateEvent =
   /** A message entered the task's queue; turns are numbered from 1 in that order. */
   | { readonly accepted: { readonly turn: number; readonly message: Message; readonly request?: TurnRequest } }
@@ -56,15 +56,15 @@ export type PrivateEvent =
   | { readonly started: { readonly turn: number; readonly attempt: number } }
   /** The agent refused the send before a task existed; kept for the idempotency key. */
   | { readonly refused: { readonly code: ErrorCode; readonly message: string; readonly details?: ErrorDetails } }
-  /** Somebody asked for the task to be cancelled. */
+  /** A caller requested cancellation of the task. */
   | { readonly cancelAsked: { readonly metadata?: Struct } }
-  /** Something the handler wants to know again in later attempts and turns; the newest value of a key counts. */
+  /** A value that the handler stored for later attempts and turns; the newest value of a key counts. */
   | { readonly checkpoint: { readonly key: string; readonly value: JsonValue } }
 
 /** The content of an event: a public stream element, or a private event of the engine. */
 export type EventBody = StreamResponse | PrivateEvent
 
-/** An event with its place in the log. `task` bodies are stored without history: the log holds the messages. */
+/** An event with its position in the log. `task` bodies are stored without history: the log holds the messages. */
 export interface TaskEvent {
   readonly seq: number
   /** When it was committed, in milliseconds since 1970. */
@@ -79,8 +79,8 @@ export function isPublic(body: EventBody): body is StreamResponse {
 }
 
 /**
- * The JSON of an event, made once and kept with it: the store writes and every v1.0 reader sends the
- * same text. (A `WeakMap` on the side did the same and cost the garbage collector a tenth of all time.)
+ * The JSON of an event, encoded once and cached on it: the store writes, and every v1.0 reader receives, the same text.
+ * (A separate `WeakMap` cost 10 % of the time in garbage collection.)
  */
 export function eventJson(event: TaskEvent): string {
   event.json ??= JSON.stringify(event.body)

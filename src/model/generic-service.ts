@@ -1,6 +1,5 @@
 /**
- * The generic face of a service, for code that does not care which operation it carries: one function for
- * the calls with one answer, one for the streams.
+ * A generic form of a service, for code that treats all operations alike: one function for unary calls, one for streams.
  */
 import { isStreaming, type Operation, operations } from './operations.js'
 import type { AgentService, CallContext, StreamItem } from './service.js'
@@ -20,8 +19,7 @@ export function fromGeneric(generic: GenericService): AgentService {
   return Object.fromEntries(calls) as AgentService // one function for each operation of the table
 }
 
-// Whoever carries a request got it from the same operation's caller: the compiler cannot see that
-// through the operation's name.
+// The request has the type of its operation; the compiler cannot derive that from the operation's name.
 
 export function toGeneric(service: AgentService): GenericService {
   return {

@@ -1,4 +1,4 @@
-/** The protocol's vocabulary as types, and the values that go with them. Runs everywhere, browsers included. */
+/** The types of the protocol, and values that belong to them. Runs in every runtime, browsers included. */
 
 // Content, tasks and events
 

@@ -5,7 +5,7 @@ import type { JsonValue } from './part.js'
 const faults = (schema: JsonValue, value: JsonValue) =>
   violationsOf(schema, value).map(({ path, problem }) => `${path} ${problem}`.trim())
 
-/** By assignment: an object literal with `then` looks like a promise to the linter. */
+/** Assigns `then`, because the linter takes an object literal with it for a promise. */
 const conditional = (condition: JsonValue, consequence: JsonValue, otherwise: JsonValue = true): JsonValue =>
   Object.fromEntries([
     ['if', condition],
@@ -62,7 +62,7 @@ describe('violationsOf()', () => {
     for (const value of others) expect(faults(schema, value)).not.toEqual([])
   })
 
-  it('names the place of each violation', () => {
+  it('names the position of each violation', () => {
     const schema = {
       type: 'object',
       required: ['approve', 'size'],
@@ -75,7 +75,7 @@ describe('violationsOf()', () => {
     ])
   })
 
-  it('does not run patterns, and refuses nothing because of them', () => {
+  it('does not evaluate patterns, and rejects no value because of them', () => {
     const evil = '^(a+)+$'
     const text = `${'a'.repeat(40)}!`
     for (const schema of [
@@ -89,7 +89,7 @@ describe('violationsOf()', () => {
     expect(faults({ $ref: 'https://elsewhere.example/schema' }, text)).toEqual([])
   })
 
-  it('ends on schemas that are made to take for ever', () => {
+  it('ends for schemas designed to take forever', () => {
     const doubling: Record<string, JsonValue> = { d0: { type: 'number' } }
     for (let level = 1; level < 60; level++)
       doubling[`d${level}`] = { anyOf: [{ $ref: `#/$defs/d${level - 1}` }, { $ref: `#/$defs/d${level - 1}` }] }
@@ -109,7 +109,7 @@ describe('violationsOf()', () => {
     const text = 'x'.repeat(5_000_000)
     const choices = Array.from({ length: 1000 }, (_, place) => ({ const: `choice ${place}` }))
     expect(faults({ oneOf: choices }, text)).toEqual(['must fit one of the alternatives'])
-    // Work in proportion to the text is counted.
+    // Work in proportion to the length of the text counts as steps.
     const measured = Array.from({ length: 1000 }, () => ({ maxLength: 4_000_000 }))
     expect(() => faults({ anyOf: measured }, text)).toThrow(SchemaTooComplex)
     const inLists = Array.from({ length: 1000 }, () => ({ const: ['y'] }))

@@ -2,8 +2,8 @@
  * Checks JSON values against JSON Schemas (draft 2020-12) that may come from untrusted peers. Pure and without code
  * generation, so it also runs in browsers. Work and recursion are bounded; references are resolved inside the schema only.
  *
- * Not evaluated: `pattern` and `patternProperties` (regular expressions of strangers), `format` (an annotation),
- * `unevaluatedProperties`, `unevaluatedItems`, `$dynamicRef`, and references to other documents. They never refuse a value.
+ * Not evaluated: `pattern` and `patternProperties` (untrusted regular expressions), `format` (an annotation),
+ * `unevaluatedProperties`, `unevaluatedItems`, `$dynamicRef`, and references to other documents. They never reject a value.
  * See docs/decisions/0007-json-schema-validator.md.
  */
 import type { JsonValue, Struct } from './part.js'
@@ -15,18 +15,18 @@ export interface SchemaViolation {
   readonly problem: string
 }
 
-/** The schema cannot be checked within the bounds. */
+/** Thrown if the schema cannot be checked within the bounds. */
 export class SchemaTooComplex extends Error {}
 
 const maxSteps = 200_000
 const maxDepth = 200
 const maxViolations = 10
-/** Text that is compared or counted costs a step for so many characters. */
+/** Characters that one step compares or counts. */
 const charactersPerStep = 100
 /** Characters of a value or a name in a message. */
 const maxClipped = 200
 
-/** The violations of a value, at most ten; empty when it fits. Throws `SchemaTooComplex`. */
+/** The violations of a value, at most ten; empty if it is valid. Throws `SchemaTooComplex`. */
 export function violationsOf(schema: JsonValue, value: JsonValue): readonly SchemaViolation[] {
   const check = new SchemaCheck(schema)
   check.apply(schema, value, '', 0)
@@ -37,7 +37,7 @@ export function isStruct(value: JsonValue | undefined): value is Struct {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Keywords that are not evaluated: a subschema with one of them fits more than its author meant. */
+/** Keywords that are not evaluated: a subschema with one of them accepts more values than intended. */
 const ignored = ['pattern', 'patternProperties', 'unevaluatedProperties', 'unevaluatedItems', '$dynamicRef']
 
 interface Place {
@@ -51,7 +51,7 @@ class SchemaCheck {
   readonly #root: JsonValue
   #steps = 0
   #isMuted = false
-  /** A keyword was not evaluated since this was last reset. */
+  /** Whether a keyword was not evaluated since the last reset. */
   #isPartial = false
 
   constructor(root: JsonValue) {
@@ -65,7 +65,7 @@ class SchemaCheck {
     if (!isStruct(schema)) return true
     if (ignored.some((keyword) => Object.hasOwn(schema, keyword))) this.#isPartial = true
     const place = { value, path, depth }
-    // Every keyword is evaluated, so that all violations are found.
+    // Evaluates every keyword, so that all violations are found.
     let fits = this.#reference(schema, place)
     fits = this.#generic(schema, place) && fits
     fits = this.#combined(schema, place) && fits
@@ -173,7 +173,7 @@ class SchemaCheck {
       return this.#refuse(path, `must have at least ${counted(minItems, 'element')}`)
     if (typeof maxItems === 'number' && list.length > maxItems)
       return this.#refuse(path, `must have at most ${counted(maxItems, 'element')}`)
-    // Before draft 2020-12 a list of schemas was in `items`.
+    // Before draft 2020-12, `items` could be a list of schemas.
     const first = listIn(schema.prefixItems ?? (Array.isArray(items) ? items : undefined))
     const rest = Array.isArray(items) ? schema.additionalItems : items
     let fits = true
@@ -230,7 +230,7 @@ class SchemaCheck {
     let fits = true
     for (const name of names) {
       const isKnown = Object.hasOwn(known, name)
-      // A property that only a pattern would know is not additional.
+      // A property that may match a pattern is not additional.
       const each = isKnown ? known[name] : patternProperties === undefined ? additionalProperties : undefined
       const at = path + member(name)
       if (each !== undefined && !this.apply(each, value[name] ?? null, at, depth + 1)) fits = false
@@ -246,7 +246,7 @@ class SchemaCheck {
     return schema === undefined || this.apply(schema, value, path, depth + 1)
   }
 
-  /** Whether a value fits, without violations. */
+  /** Whether a value is valid, without recording violations. */
   #probe(schema: JsonValue | undefined, value: JsonValue, depth: number): Probe {
     const [wasMuted, wasPartial] = [this.#isMuted, this.#isPartial]
     this.#isMuted = true
@@ -258,7 +258,7 @@ class SchemaCheck {
     return { fits, isPartial }
   }
 
-  /** Equal values have equal texts, in any order of members. */
+  /** Equal values have equal texts, whatever the order of members. */
   #canonical(value: JsonValue): string {
     this.#spend(typeof value === 'string' ? 1 + value.length / charactersPerStep : 1)
     if (Array.isArray(value)) return `[${value.map((each: JsonValue) => this.#canonical(each)).join()}]`
@@ -303,11 +303,11 @@ function isOfType(value: JsonValue, type: string): boolean {
   if (type === 'array') return Array.isArray(value)
   if (type === 'null') return value === null
   if (type === 'object') return isStruct(value)
-  // Peers may name types that do not exist; `ask` refuses them from authors.
+  // Peers may name unknown types; `ask` rejects them for authors.
   return typeof value === type || typeNames[type] === undefined
 }
 
-/** Characters as JSON Schema counts them, without counting further than needed. */
+/** Counts characters as JSON Schema does (code points), up to `enough`. */
 function lengthUpTo(text: string, enough: number): number {
   if (text.length < enough || text.length >= enough * 2) return text.length
   let length = 0
@@ -318,7 +318,7 @@ function lengthUpTo(text: string, enough: number): number {
   return length
 }
 
-/** Decimal fractions are not exact: 0.3 is a multiple of 0.1. */
+/** Decimal fractions are not exact: 0.3 must count as a multiple of 0.1. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of
   return Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times))

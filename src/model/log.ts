@@ -2,7 +2,7 @@
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string
-  /** Absent when it concerns all of them. */
+  /** Absent if the entry concerns all agents. */
   readonly agent?: string
   /** The dialect a call was recognised as. */
   readonly dialect?: string

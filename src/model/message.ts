@@ -1,9 +1,9 @@
 import type { Part, Struct } from './part.js'
 
-/** The sender of a message: the client is the user, the agent is the agent. */
+/** The sender of a message: `ROLE_USER` is the client. */
 export type Role = 'ROLE_USER' | 'ROLE_AGENT'
 
-/** One turn of a conversation. */
+/** A message from the client or the agent. */
 export interface Message {
   readonly messageId: string
   readonly contextId?: string

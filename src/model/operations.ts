@@ -1,4 +1,4 @@
-/** The eleven operations of the protocol, as v1.0 names them and as `AgentService` spells them. */
+/** The eleven operations of the protocol: names in `AgentService` and in v1.0. */
 export const operations = {
   sendMessage: { name: 'SendMessage', isStreaming: false },
   sendStreamingMessage: { name: 'SendStreamingMessage', isStreaming: true },

@@ -4,8 +4,8 @@ import { isObject } from './is-object.js'
 type Describe = (value: unknown) => string | undefined
 
 /**
- * The kind of an option's value. `wanted` completes the sentence "Write …" for a value of another kind. `describe` completes
- * "The option is …" where more can be said than the type of the value.
+ * The kind of an option's value. `wanted` completes the sentence "Write …" in the error for other values. `describe`
+ * completes "The option is …" if the type of the value does not explain enough.
  */
 export class ValueKind {
   readonly wanted: string
@@ -44,20 +44,21 @@ class Either {
     this.wanted = wanted
   }
 
-  /** The same kinds, with another text after "Write". */
+  /** Returns the same kinds with another text after "Write". */
   withExample(wanted: string): Either {
     return new Either(this.kinds, wanted)
   }
 }
 
-/** The kind of an option whose values have one of these kinds, such as `either('boolean', { port: 'port' })`. */
+/** The kind of an option that accepts several kinds, such as `either('boolean', { port: 'port' })`. */
 export function either(...kinds: readonly Members[]): Either {
   return new Either(kinds)
 }
 
 /**
- * `true`: the value is not checked. A name: of a basic kind. Several strings: the allowed values. Names: of an option that
- * is an object. Names in a list: of an option that lists objects; objects with the member after them are of another kind.
+ * `true`: not checked. A name: a basic kind. A list of strings: the allowed values. An object: the names of an option that
+ * is an object. A list with an object: the names of an option that lists objects; entries with the member that follows are
+ * of another kind.
  */
 type Members =
   | true
@@ -68,12 +69,12 @@ type Members =
   | OptionNames
   | readonly [OptionNames, string?]
 
-/** Names of options, and below them those of options that are objects themselves. */
+/** Names of options; for options that are objects, the names of their members. */
 export interface OptionNames {
   readonly [name: string]: Members
 }
 
-/** A list of names and kinds that the compiler holds against the options' own type. Kinds in `either` are not compared. */
+/** Names and kinds that the compiler compares with the type of the options. Kinds in `either` are not compared. */
 export type NamesOf<Options> = { readonly [Name in keyof Required<Options>]: KindsFor<NonNullable<Options[Name]>> }
 
 type KindsFor<Value> =
@@ -136,8 +137,8 @@ function assertValue(owner: string, name: string, value: unknown, known: Members
 }
 
 /**
- * As `assertOptions`, for each object in a list. Entries that are no objects, or have the member `other`, are left to the
- * function that reads them.
+ * Checks each object in a list, as `assertOptions` does. Skips entries that are not objects or have the member `other`:
+ * the function that reads them checks them.
  */
 export function assertEach(owner: string, list: readonly unknown[], names: OptionNames, other?: string): void {
   for (const [place, each] of list.entries())
@@ -168,7 +169,7 @@ function alternatives(choices: readonly string[]): string {
   return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
 }
 
-/** The kind of a value, never the value: callers of an agent get the message. */
+/** Describes the kind of a value without the value itself, because callers of an agent receive the message. */
 export function describeValue(value: unknown, known: Members = true): string {
   if (value === null) return 'null'
   if (value instanceof Promise) return 'a promise'
@@ -244,7 +245,7 @@ function closestName(name: string, known: readonly string[]): string | undefined
   return best && best.edits <= Math.max(1, Math.floor(best.each.length / 3)) ? best.each : undefined
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that make one text of the other. */
+/** Number of insertions, deletions, replacements and swaps that turn one text into the other. */
 function editsBetween(one: string, other: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, place) => place)
@@ -268,7 +269,7 @@ function at(row: readonly number[], column: number): number {
 }
 
 /**
- * A mistake in the code of an agent, such as an unknown option. Callers get the message (E-8), so it has names and types of
- * values only, never the values.
+ * A mistake in the code of an agent, such as an unknown option. Callers receive the message (E-8), so it contains names
+ * and types, never values.
  */
 export class AuthorError extends TypeError {}

@@ -32,7 +32,7 @@ export interface DataPart extends PartCommon {
   readonly data: JsonValue
 }
 
-/** One piece of content. Told apart by the member that is present, as v1.0 JSON does it. */
+/** One piece of content. The member that is present determines its kind, as in v1.0 JSON. */
 export type Part = TextPart | RawPart | UrlPart | DataPart
 
 /** A text part. */
@@ -45,7 +45,7 @@ export function data(value: JsonValue): DataPart {
   return { data: value, mediaType: 'application/json' }
 }
 
-/** The text of all text parts, joined without separators; other parts are passed over. */
+/** The text of all text parts, joined without separators; other parts are ignored. */
 export function textOf(content: { readonly parts: readonly Part[] } | readonly Part[]): string {
   const parts = 'parts' in content ? content.parts : content
   let joined = ''
@@ -68,7 +68,7 @@ export function file(content: Uint8Array | URL, options: FileOptions = {}): RawP
 
 function base64(bytes: Uint8Array): string {
   let binary = ''
-  // In slices: a call takes only so many arguments.
+  // In slices, because a call has a maximum number of arguments.
   for (let from = 0; from < bytes.length; from += 0x8000)
     binary += String.fromCharCode(...bytes.subarray(from, from + 0x8000))
   return btoa(binary)

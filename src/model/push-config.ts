@@ -2,7 +2,7 @@
 export interface AuthenticationInfo {
   /** An IANA HTTP authentication scheme, such as `Bearer`. */
   readonly scheme: string
-  /** All schemes that a caller of 0.3 or older listed, if there are several; `scheme` is one of them. v1.0 has no such member. */
+  /** All schemes that a caller of 0.3 or older listed, if there are several; `scheme` is one of them. Not in v1.0. */
   readonly schemes?: readonly string[]
   readonly credentials?: string
 }

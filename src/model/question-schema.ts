@@ -1,4 +1,4 @@
-/** The JSON Schema that a question carries, when the answer is to be a form. */
+/** The JSON Schema of a question whose answer is a form. */
 import { isStruct, schemaTypes } from './json-schema.js'
 import type { Message } from './message.js'
 import type { JsonValue, Struct } from './part.js'
@@ -6,11 +6,11 @@ import { sizeOf } from './size-of.js'
 
 export const schemaMediaType = 'application/schema+json'
 
-/** Questions come from peers as well: a larger or deeper schema is no form. */
+/** Questions may come from peers: a larger or deeper schema is not a form. */
 const maxCharacters = 100_000
 const maxDepth = 64
 
-/** The schema of the form that a question carries; absent when there is none, or one beyond the bounds. */
+/** The schema of a question's form; undefined if there is none, or if it exceeds the bounds. */
 export function schemaOf(question: Message | undefined): Struct | undefined {
   for (const part of question?.parts ?? [])
     if ('data' in part && part.mediaType === schemaMediaType && isForm(part.data)) return part.data
@@ -33,8 +33,8 @@ const listed = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
 const named = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'] as const
 
 /**
- * The first mistake, with its place: `.properties.approve.type: Invalid type; …`. It quotes names of properties, but no values.
- * Undefined if there is none.
+ * The first mistake, with its position: `.properties.approve.type: Invalid type; …`. Quotes names of properties, never
+ * values. Undefined if there is none.
  */
 export function schemaFault(schema: JsonValue, path = ''): string | undefined {
   if (typeof schema === 'boolean') return undefined

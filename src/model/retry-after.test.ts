@@ -14,11 +14,11 @@ describe('readRetryAfter()', () => {
   ])('reads %j', (text, seconds) => expect(readRetryAfter(text, now)).toBe(seconds))
 
   it.each([null, undefined, '', '-1', '1.5', '1e3', '2030-01-01', 'soon', 'Sun, 99 Nov 1994 08:49:37 GMT'])(
-    'makes nothing of %j',
+    'ignores %j',
     (text) => expect(readRetryAfter(text, now)).toBeUndefined(),
   )
 
-  it('makes nothing of a date when the peer does not say what time it is', () => {
+  it('ignores a date if the peer sends no `Date`', () => {
     expect(readRetryAfter('Sun, 06 Nov 1994 08:50:37 GMT', null)).toBeUndefined()
     expect(readRetryAfter('Sun, 06 Nov 1994 08:50:37 GMT', 'now')).toBeUndefined()
   })

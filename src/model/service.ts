@@ -1,6 +1,6 @@
 /**
- * One service, two faces: the engine implements it, a client is one, and everything else (access
- * checks, limits, gateways, overrides of single operations) wraps one.
+ * The operations of an agent. The engine implements them, and so does a client. Access checks, limits, gateways and
+ * replaced operations wrap a service.
  */
 import type { AgentCard } from './agent-card.js'
 import type { StreamResponse, TaskEvent } from './event.js'
@@ -10,12 +10,12 @@ import type { TaskPushNotificationConfig } from './push-config.js'
 import type { Task, TaskState } from './task.js'
 import type { TraceContext } from './trace-context.js'
 
-/** Requests may name the tenant they are for (R-TEN-2). */
+/** Requests may name a tenant (R-TEN-2). */
 export interface Tenanted {
   readonly tenant?: string
 }
 
-/** Wishes for the response to a send: media types, history, webhook, whether to wait for the result. */
+/** Options of a send: accepted media types, history, webhook, whether to wait for the result. */
 export interface SendMessageConfiguration {
   readonly acceptedOutputModes?: readonly string[]
   readonly taskPushNotificationConfig?: TaskPushNotificationConfig
@@ -72,7 +72,7 @@ export interface SubscribeToTaskRequest extends Tenanted {
 /** The request of `getTaskPushNotificationConfig`. */
 export interface GetTaskPushNotificationConfigRequest extends Tenanted {
   readonly taskId: string
-  /** Absent in dialects that know one config a task: the one that is called like the task, else the first. */
+  /** Absent in dialects with one config per task: means the config with the id of the task, or else the first. */
   readonly id?: string
 }
 
@@ -100,43 +100,43 @@ export type GetExtendedAgentCardRequest = Tenanted
 
 /** The authenticated caller of an operation. Without authentication it is `anonymous`. */
 export interface Caller {
-  /** Whose tasks these are: two callers with one id see the same ones. */
+  /** Identifies the owner of tasks: callers with the same id share their tasks. */
   readonly id: string
-  /** The scheme that told who it is, by its name in the card. */
+  /** The scheme that authenticated the caller, by its name in the card. */
   readonly scheme?: string
-  /** What that scheme's credential is good for. */
+  /** Scopes of the credential. */
   readonly scopes?: readonly string[]
-  /** What the token says, where there is one. It ends with the call: turns do not see it. */
+  /** Claims of the token, if there is one. Only available during the call: turns do not have them. */
   readonly claims?: Struct
-  /** What other schemes vouch for, in the same request. */
+  /** Results of other schemes that authenticated the same request. */
   readonly also?: readonly Caller[]
 }
 
 export const anonymous: Caller = { id: 'anonymous' }
 
-/** What older dialects ask for that v1.0 has no words for. */
+/** Requirements of older dialects on how the engine treats a call. v1.0 has none of them. */
 export interface CallTraits {
   /** A task id chosen by the caller (RM-ID-1). */
   readonly wantedTaskId?: string
-  /** The dialect has no Message answers: make the task visible at once (E-6). */
+  /** The dialect has no Message answers: the task is visible at once (E-6). */
   readonly mustBeTask?: boolean
-  /** Subscribing to a task that has ended shows it and ends, instead of failing (RM-STR-6). */
+  /** Subscribing to an ended task returns the task and ends the stream, instead of failing (RM-STR-6). */
   readonly showsEndedTasks?: boolean
-  /** Streams of sends and subscriptions end where the agent asks for input or a credential (R3-STRM-4). */
+  /** Streams of sends and subscriptions end when the agent asks for input or a credential (R3-STRM-4). */
   readonly endsAtQuestions?: boolean
-  /** Cancelling a task that is cancelled already is an error (R3-CANCEL-1). */
+  /** Cancelling a cancelled task is an error (R3-CANCEL-1). */
   readonly cancelsOnce?: boolean
-  /** Push configs without an id of their own are called like their task: there is one of them. */
+  /** A push config without an id has the id of its task, so each task has one. */
   readonly hasOnePushConfig?: boolean
-  /** A message that names no task answers the only question open in its context. */
+  /** A message without a task id answers the only open question of its context. */
   readonly continuesContext?: boolean
   /** Histories hold progress messages too, not only questions and final messages. */
   readonly showsProgress?: boolean
-  /** Streams begin with the task, always: what follows cannot be told without it. */
+  /** Streams always begin with the task, because the dialect cannot encode later events without it. */
   readonly cannotResume?: boolean
 }
 
-/** The dialect of calls that name none, as stores keep it: the one whose JSON is the model. */
+/** The dialect of calls that name none, as stores record it. Its JSON equals the model. */
 export const nativeDialect = 'v1'
 
 /**
@@ -148,37 +148,37 @@ export interface CallContext extends CallTraits, TraceContext {
   readonly tenant?: string
   /** The dialect of the call. New tasks and push configs store it. Default: `nativeDialect`. */
   readonly dialect?: string
-  /** Fires when the reader of a stream is gone. Ends the stream, never the task (R-SEND-11). */
+  /** Aborted when the reader of a stream disconnects. Ends the stream, never the task (R-SEND-11). */
   readonly signal?: AbortSignal
-  /** Called when a stream is sure to open although its first event may take a while. */
+  /** Called when a stream is certain to open, before its first event. */
   readonly onOpen?: () => void
   /** Extensions the caller asked for. */
   readonly extensions?: readonly string[]
-  /** Makes a send happen once (E-10). */
+  /** Deduplicates a send (E-10). */
   readonly idempotencyKey?: string
-  /** Resume a stream behind this event (E-4). */
+  /** Resumes a stream after this event (E-4). */
   readonly resumeAfter?: number
-  /** How often a service that is far away makes the call in all. Absent: as its connection was told. */
+  /** Maximum number of attempts of a remote call. Default: the option of the connection. */
   readonly attempts?: number
 }
 
-/** An element of a stream and, where the server knows it, its place in the task's log. */
+/** An element of a stream and, if the server knows it, its position in the task's log. */
 export interface StreamItem {
   readonly event: StreamResponse
   readonly seq?: number
-  /** The entry of the log that `event` is from: its text is shared by the store and all readers. */
+  /** The log entry of `event`. The store and all readers share its text. */
   readonly source?: TaskEvent
 }
 
 /**
- * An iterator that may have read more than it was asked for. `takeReady` hands that out without a
- * promise; a burst of events then costs one wait instead of one each.
+ * An iterator that may have read ahead. `takeReady` returns these elements without a promise, so that a burst of events
+ * costs one wait instead of one per event.
  */
 export interface ReadAhead<T = StreamItem> extends AsyncIterator<T> {
   takeReady?(): T | undefined
   /**
-   * Drops elements that were read ahead and take more than `maxBytes` (default 256 KB), while their reader waits. They
-   * are read again later.
+   * Drops elements that were read ahead and are larger than `maxBytes` (default 256 KB) in total, while their reader is
+   * slow. They are read again later.
    */
   release?(maxBytes?: number): void
 }
@@ -186,7 +186,7 @@ export interface ReadAhead<T = StreamItem> extends AsyncIterator<T> {
 type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>
 type Streaming<Request> = (request: Request, context: CallContext) => AsyncIterable<StreamItem>
 
-/** The eleven operations. Failures are thrown as `A2AError`; a service that is far away also throws what broke on the way. */
+/** The eleven operations. They throw `A2AError`; remote services also throw `TransportError`. */
 export interface AgentService {
   readonly sendMessage: Unary<SendMessageRequest, SendMessageResponse>
   readonly sendStreamingMessage: Streaming<SendMessageRequest>

@@ -1,10 +1,10 @@
 /**
- * Roughly the length of a value's JSON text, without making it. Every member and every empty object counts, so that
- * limits cannot be bypassed. Counting ends when there is more than `enough`.
+ * Estimates the length of a value's JSON text without encoding it. Counts every member and every empty object, so that
+ * limits cannot be bypassed. Stops above `enough`.
  */
 export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, containerSize = 2): number {
   let size = 0
-  // Not by recursion: values may be as deep as a request may be long.
+  // Iterative, because values may be as deep as a request is long.
   const open: unknown[] = [value]
   while (open.length > 0 && size <= enough) {
     const next = open.pop()
@@ -14,7 +14,7 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, contai
       size += containerSize
       if (Array.isArray(next)) for (const element of next) open.push(element)
       else {
-        // JSON values inherit nothing: `for in` visits their members without making a list of them.
+        // `for in` does not allocate a list; JSON values inherit no members.
         for (const name in next) {
           const member = (next as Record<string, unknown>)[name]
           if (member === undefined) continue
@@ -27,10 +27,10 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, contai
   return size
 }
 
-/** Shorter texts cannot make a value much larger than it counts. */
+/** Shorter texts are not scanned: their escapes cannot add much. */
 const minScanned = 1024
 
-/** The characters that JSON adds to a long text: it writes most control characters as `\u0001`. */
+/** Characters that JSON adds to a long text: it encodes most control characters as `\u0001`. */
 function escapesOf(text: string): number {
   if (text.length < minScanned) return 0
   let added = 0
@@ -41,18 +41,18 @@ function escapesOf(text: string): number {
   return added
 }
 
-/** The heap that an object or a list takes beside its members. */
+/** Heap bytes of an object or a list without its members. */
 const heapOfContainer = 40
 
 /**
- * The size of a value for limits on what is stored: its text, and what its objects and lists take in memory, which for
- * values of many small members is far more than their JSON text.
+ * The size of a value for limits of stored data: its text, and the heap of its objects and lists. For values of many small
+ * members the heap is far larger than the JSON text.
  */
 export function storedSizeOf(value: unknown, enough?: number): number {
   return sizeOf(value, enough, heapOfContainer)
 }
 
-/** A quarter of the heap that V8 may use, in bytes. Where V8 cannot be asked: of 1 GB. */
+/** A quarter of V8's heap limit in bytes; of 1 GB in other runtimes. */
 export function quarterOfHeap(): number {
   const process = globalThis.process as NodeJS.Process | undefined
   const limit = process?.getBuiltinModule?.('node:v8')?.getHeapStatistics().heap_size_limit

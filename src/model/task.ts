@@ -16,14 +16,14 @@ export const taskStates = [
 /** The states a task may be in. The protocol's `TASK_STATE_UNSPECIFIED` is never sent (R-TASK-6). */
 export type TaskState = (typeof taskStates)[number]
 
-/** The state of a task, since when, and the agent's message about it. */
+/** The state of a task, the time of the change, and the agent's message about it. */
 export interface TaskStatus {
   readonly state: TaskState
   readonly message?: Message
   readonly timestamp?: string
 }
 
-/** A unit of work with a life of its own. */
+/** A unit of work that outlives the call that created it. */
 export interface Task {
   readonly id: string
   readonly contextId: string

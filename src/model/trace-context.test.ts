@@ -4,7 +4,7 @@ import { readTraceContext, readTraceparent, readTracestate } from './trace-conte
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 describe('readTraceparent()', () => {
-  it('takes what is one, and the known part of what a later version has made of it', () => {
+  it('accepts a valid value, and the known part of a later version', () => {
     expect(readTraceparent(good)).toBe(good)
     const later = good.replace(/^00/, '01')
     expect(readTraceparent(`${later}-what-it-adds`)).toBe(later)
@@ -32,7 +32,7 @@ describe('readTracestate()', () => {
     ['congo=t61rcWkgMzE', 'congo=t61rcWkgMzE'],
     ['rojo=00f067aa0ba902b7, congo=x ,', 'rojo=00f067aa0ba902b7,congo=x'],
     ['fw529a3039@dt=FfAAAA', 'fw529a3039@dt=FfAAAA'],
-  ])('takes %j', (given, taken) => expect(readTracestate(given)).toBe(taken))
+  ])('accepts %j', (given, taken) => expect(readTracestate(given)).toBe(taken))
 
   it.each([
     undefined,
@@ -49,7 +49,7 @@ describe('readTracestate()', () => {
     `congo=${'x'.repeat(600)}`,
   ])('drops %j', (given) => expect(readTracestate(given)).toBeUndefined())
 
-  it('is nothing without a trace', () => {
+  it('is dropped without a `traceparent`', () => {
     const headers = new Map([['tracestate', 'congo=1']])
     const read = () => readTraceContext((name) => headers.get(name) ?? null)
     expect(read()).toEqual({})

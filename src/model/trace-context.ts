@@ -1,10 +1,7 @@
-/**
- * W3C trace context: which trace a call belongs to, which span caused it, and what the systems on its way have noted.
- * Strangers write it, and it is passed on: what is not of this form is dropped.
- */
+/** W3C trace context of a call. Peers send it and it is forwarded, so invalid values are dropped. */
 export interface TraceContext {
   readonly traceparent?: string
-  /** Only ever beside a `traceparent`. */
+  /** Only present with `traceparent`. */
   readonly tracestate?: string
 }
 
@@ -13,7 +10,7 @@ const form = /^([\da-f]{2})-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}
 export function readTraceparent(given: string | null | undefined): string | undefined {
   if (!given) return undefined
   const [known, version] = form.exec(given) ?? []
-  // Later versions may add to it; what they add is theirs.
+  // Later versions may append fields, which are ignored.
   if (known === undefined || version === 'ff' || (version === '00' && known !== given)) return undefined
   return known
 }
@@ -23,7 +20,7 @@ const mostMembers = 32
 const member =
   /^(?:[a-z][a-z\d_\-*/]{0,255}|[a-z\d][a-z\d_\-*/]{0,240}@[a-z][a-z\d_\-*/]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/
 
-/** Whole or not at all: a list that was cut would say something else. */
+/** Returns the list unchanged or undefined: a truncated list would have another meaning. */
 export function readTracestate(given: string | null | undefined): string | undefined {
   if (!given || given.length > longestState) return undefined
   const members = given.split(',').map((each) => each.trim())
@@ -33,7 +30,7 @@ export function readTracestate(given: string | null | undefined): string | undef
     : undefined
 }
 
-/** Of a call that has come in. */
+/** Reads the trace context from request headers. */
 export function readTraceContext(header: (name: 'traceparent' | 'tracestate') => string | null): TraceContext {
   const traceparent = readTraceparent(header('traceparent'))
   if (traceparent === undefined) return none
@@ -43,13 +40,13 @@ export function readTraceContext(header: (name: 'traceparent' | 'tracestate') =>
 
 const none: TraceContext = {}
 
-/** Members may be there with nothing in them. */
+/** Members may be present and undefined. */
 interface MaybeTraced {
   readonly traceparent?: string | undefined
   readonly tracestate?: string | undefined
 }
 
-/** What of something is trace context, to be put into something else. */
+/** Picks the trace context from an object. */
 export function traceContextOf({ traceparent, tracestate }: MaybeTraced): TraceContext {
   if (traceparent === undefined) return none
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate }

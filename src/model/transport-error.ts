@@ -1,23 +1,23 @@
 /** The reason of a `TransportError`. */
 export type TransportFailure =
-  /** No connection could be made, or it broke before an answer came. */
+  /** The connection failed, or broke before a response. */
   | 'unreachable'
   | 'timeout'
-  /** Something answered, but not in this protocol. */
+  /** The response is not valid in this protocol. */
   | 'bad-answer'
-  /** A stream ended in the middle. */
+  /** A stream ended before its final event. */
   | 'broken-stream'
-  /** A rule of this client forbade it: an address, a redirect, a size. */
+  /** A rule of this client forbids the call: an address, a redirect, a size. */
   | 'refused'
-  /** The agent failed too often lately; it is left alone for a moment. */
+  /** The agent failed too often recently; calls are suspended for a moment. */
   | 'circuit-open'
   | 'aborted'
 
 export interface TransportErrorOptions {
   readonly cause?: unknown
-  /** Default: when it is unreachable or a stream broke. */
+  /** Default: true for `unreachable` and `broken-stream`. */
   readonly isRetryable?: boolean
-  /** Default true: nobody knows. */
+  /** Default true: unknown counts as sent. */
   readonly wasSent?: boolean
   readonly retryAfterMs?: number
 }
@@ -25,11 +25,11 @@ export interface TransportErrorOptions {
 /** The error of a call that got no valid answer: the connection, the HTTP status or the format failed. */
 export class TransportError extends Error {
   readonly failure: TransportFailure
-  /** The same call may succeed when it is made again. */
+  /** Whether the same call may succeed if it is repeated. */
   readonly isRetryable: boolean
-  /** Whether the peer can have got anything of the call. What was not sent may be sent again, whatever it is. */
+  /** Whether the peer may have received part of the call. Calls that were not sent can always be repeated. */
   readonly wasSent: boolean
-  /** How long the peer asked to be left alone. */
+  /** The time that the peer asked to wait before a retry. */
   readonly retryAfterMs: number | undefined
 
   constructor(failure: TransportFailure, message: string, options: TransportErrorOptions = {}) {
@@ -42,7 +42,7 @@ export class TransportError extends Error {
   }
 }
 
-/** The same failure with another message; errors of other classes stay as they are. */
+/** Returns the same failure with another message; returns errors of other classes unchanged. */
 export function explained(error: unknown, explain: (message: string) => string): unknown {
   if (!(error instanceof TransportError)) return error
   const { failure, message, isRetryable, wasSent, retryAfterMs } = error
@@ -50,12 +50,12 @@ export function explained(error: unknown, explain: (message: string) => string):
   return new TransportError(failure, explain(message), facts)
 }
 
-/** Making such a call again, or another way, is making it for the first time. */
+/** Whether the call was certainly not sent, so that repeating it cannot run it twice. */
 export function wasNotSent(error: unknown): error is TransportError {
   return error instanceof TransportError && !error.wasSent
 }
 
-/** What a call fails with whose caller gave up on it: after a while, or for a reason of its own. */
+/** The error of a call that its caller aborted or that exceeded its deadline. */
 export function leftBy({ reason }: AbortSignal): TransportError {
   return reason instanceof Error && reason.name === 'TimeoutError'
     ? new TransportError('timeout', 'The agent was not done in time', { cause: reason })

@@ -9,7 +9,7 @@ function limit(rate: ConstructorParameters<typeof RateLimit>[0]) {
   return { limit: new RateLimit(rate, () => now), wait }
 }
 
-describe('RateLimiter', () => {
+describe('RateLimit', () => {
   it('admits a burst, then the rate', () => {
     const { limit: rate, wait } = limit({ perSecond: 2, burst: 3 })
     expect([1, 2, 3].map(() => rate.take('a'))).toEqual([0, 0, 0])

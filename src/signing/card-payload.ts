@@ -1,46 +1,46 @@
 /**
- * What a signature of a card may be over, for those who sign and those who verify. The protocol's form keeps the
- * members that v1.0 knows and leaves out what equals a default (R-SIGN-2, R-SIGN-3); official SDKs leave out
- * whatever is empty (R-SIGN-7); 0.3 says nothing, and the card as it came is meant (R3-CARD-7). Pure.
+ * The payloads that a card signature may cover, for signers and verifiers. The protocol's form keeps the members that
+ * v1.0 defines and omits default values (R-SIGN-2, R-SIGN-3). Official SDKs omit all empty values (R-SIGN-7). 0.3 defines
+ * no form, so the card as received is signed (R3-CARD-7). Pure.
  */
 import canonicalize from 'canonicalize'
 import { isObject } from '../model/is-object.js'
 
-/** `strict`: by the letter of v1.0. `as-received`: every member. `stripped`: without anything empty, as SDKs sign. */
+/** `strict`: as v1.0 specifies. `as-received`: every member. `stripped`: without empty values, as SDKs sign. */
 export type SignedForm = 'strict' | 'as-received' | 'stripped'
 
 export interface SignedPayload {
   readonly form: SignedForm
-  /** What the signature vouches for, if it is good for this form. */
+  /** The content that a valid signature in this form covers. */
   readonly content: object
-  /** Some SDKs escape everything beyond ASCII, which the canonical form does not. */
+  /** Some SDKs escape all characters beyond ASCII, unlike the canonical form. */
   readonly isAscii?: boolean
 }
 
 type Card = Readonly<Record<string, unknown>>
 
-/** By the letter of v1.0. */
+/** The payload that v1.0 specifies. */
 export function strictPayload(card: Card): SignedPayload {
-  return { form: 'strict', content: strictCard(withoutSignatures(card)) as object } // an object in is an object out
+  return { form: 'strict', content: strictCard(withoutSignatures(card)) as object } // objects stay objects
 }
 
-/** For cards of 0.3, which has no rules that could say which members count. */
+/** The payload for cards of 0.3, which does not define the signed members. */
 export function receivedPayload(card: Card): SignedPayload {
   return { form: 'as-received', content: withoutSignatures(card) }
 }
 
-/** What official SDKs of 0.3 would leave of such a card. */
+/** The payload that official SDKs of 0.3 sign. */
 export function strippedPayload(card: Card): SignedPayload {
   return { form: 'stripped', content: stripped(withoutSignatures(card)) }
 }
 
 /**
- * What official SDKs of v1.0 sign and verify. All leave out what is empty; Python's escapes everything beyond ASCII;
- * JavaScript's, when it is given a card that it has read itself, loses the security schemes on the way.
+ * The payloads that official SDKs of v1.0 sign and verify. All omit empty values. Python escapes characters beyond ASCII.
+ * JavaScript loses the security schemes of a card that it has parsed itself.
  */
 export function sdkPayloads(card: Card): readonly SignedPayload[] {
   const { content } = strictPayload(card)
-  const { securitySchemes: _schemes, ...rest } = content as Card // strictCard made it
+  const { securitySchemes: _schemes, ...rest } = content as Card // the result of `strictCard`
   return [
     { form: 'stripped', content: stripped(content) },
     { form: 'stripped', content: stripped(content), isAscii: true },
@@ -48,7 +48,7 @@ export function sdkPayloads(card: Card): readonly SignedPayload[] {
   ]
 }
 
-/** What may have been signed, in the order in which it is tried. */
+/** All payloads that may have been signed, in the order in which they are tried. */
 export function payloadsOf(card: Card): readonly SignedPayload[] {
   return [strictPayload(card), receivedPayload(card), ...sdkPayloads(card), strippedPayload(card)]
 }
@@ -58,10 +58,10 @@ function withoutSignatures({ signatures: _signatures, ...card }: Card): Card {
 }
 
 function stripped(content: object): object {
-  return (withoutEmpty(content) ?? {}) as object // an object in is an object out
+  return (withoutEmpty(content) ?? {}) as object // objects stay objects
 }
 
-/** The canonical form (RFC 8785). Throws for what has none: half a surrogate pair, a number that is none. */
+/** The canonical form (RFC 8785). Throws for values without one: half a surrogate pair, a number that is not finite. */
 export function canonicalBytes({ content, isAscii }: SignedPayload): Uint8Array {
   const text = canonicalize(content) ?? ''
   return new TextEncoder().encode(isAscii ? escaped(text) : text)
@@ -71,7 +71,7 @@ function escaped(text: string): string {
   return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Nothing that is empty, at any depth; absent when nothing is left. */
+/** Removes empty values at any depth; undefined if nothing is left. */
 export function withoutEmpty(value: unknown): unknown {
   if (value === '' || value === null || value === undefined) return undefined
   if (Array.isArray(value)) {
@@ -90,12 +90,12 @@ type Reading = (value: unknown) => unknown
 
 interface Member {
   readonly read: Reading
-  /** Left out when it equals the default: the field has no presence of its own. */
+  /** Omitted if it equals the default: the protobuf field has no presence. */
   readonly isPlain: boolean
 }
 
 const asIs: Reading = (value) => value
-/** Required, `optional`, a message, or one of several: there when it is set. */
+/** A field with presence (required, `optional`, a message or a `oneof`): kept if it is set. */
 const kept = (read = asIs): Member => ({ read, isPlain: false })
 const plain = (read = asIs): Member => ({ read, isPlain: true })
 
@@ -151,7 +151,7 @@ const scheme = shape({
   mtlsSecurityScheme: kept(shape({ description })),
 })
 
-/** Without what v1.0 does not know, and without defaults. */
+/** The card without members that v1.0 does not define, and without default values. */
 export const strictCard = shape({
   name: kept(),
   description: kept(),
@@ -165,7 +165,7 @@ export const strictCard = shape({
     shape({
       streaming: kept(),
       pushNotifications: kept(),
-      // Nothing is left out inside of `params`: it is anybody's JSON.
+      // `params` is arbitrary JSON: nothing in it is omitted.
       extensions: plain(each(shape({ uri: plain(), description, required: plain(), params: kept() }))),
       extendedAgentCard: kept(),
     }),

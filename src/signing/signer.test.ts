@@ -22,7 +22,7 @@ const card: AgentCard = {
 
 const signerOf = (keys: readonly SigningKey[], rest: Partial<SigningOptions> = {}) => createSigner({ keys, ...rest })
 
-/** The forms in which each signature is good, by nothing but the published keys. */
+/** The forms in which each signature is valid, verified with the published keys only. */
 async function formsOf(signer: Signer, signed: object): Promise<readonly (readonly SignedForm[])[]> {
   const { signatures } = signed as { readonly signatures: readonly { protected: string; signature: string }[] }
   const keys = createLocalJWKSet({ keys: [...signer.jwks().keys] })
@@ -54,7 +54,7 @@ describe('a signer', () => {
     ])
   })
 
-  it('names algorithm, key, type and place of the key in the protected header (R-SIGN-4)', async () => {
+  it('puts the algorithm, key id, type and address of the keys in the protected header (R-SIGN-4)', async () => {
     const signer = await signerOf([{ key: await generateSigningKey(), kid: 'mine' }])
     const [signature] = (await signer.signCard(card, jku)).signatures
     expect(JSON.parse(Buffer.from(signature?.protected ?? '', 'base64url').toString())).toEqual({
@@ -66,7 +66,7 @@ describe('a signer', () => {
     expect(Object.keys(signature ?? {})).toEqual(['protected', 'signature'])
   })
 
-  it('signs the members that count and no others (R-SIGN-2, R-SIGN-3)', async () => {
+  it('signs the members that v1.0 defines and no others (R-SIGN-2, R-SIGN-3)', async () => {
     const signer = await signerOf([await generateSigningKey()])
     const { skills, ...rest } = await signer.signCard({ ...card, unknown: 1, iconUrl: undefined }, jku)
     const withoutDefaults = skills.map(({ examples: _examples, ...skill }) => skill)
@@ -75,7 +75,7 @@ describe('a signer', () => {
     expect(await formsOf(signer, { ...rest, skills, securityRequirements: [] })).toEqual([[]])
   })
 
-  it('signs 0.3 cards as they are sent (R3-CARD-7), and for several readers at once', async () => {
+  it('signs 0.3 cards as they are sent (R3-CARD-7), and several forms at once', async () => {
     const signer = await signerOf([await generateSigningKey()])
     expect(await formsOf(signer, await signer.signCard({ ...card, unknown: 1 }, jku, ['as-received']))).toEqual([
       ['as-received'],
@@ -84,9 +84,9 @@ describe('a signer', () => {
     expect(await formsOf(signer, both)).toEqual([['strict'], ['as-received']])
   })
 
-  it('signs what SDKs expect beside what the protocol says, when asked, and only where they differ (R-SIGN-7)', async () => {
+  it('adds the signatures that SDKs expect if configured, and only where they differ (R-SIGN-7)', async () => {
     const signer = await signerOf([await generateSigningKey()], { profiles: ['spec', 'sdk'] })
-    // As JavaScript and Python would have it, and JavaScript when it has read the card itself.
+    // One each for JavaScript, Python, and JavaScript with a card that it parsed itself.
     const three = [['stripped'], ['stripped'], ['stripped']]
     expect(await formsOf(signer, await signer.signCard(card, jku))).toEqual([['strict'], ...three])
     const { securityRequirements: _requirements, securitySchemes: _schemes, skills: _skills, ...without } = card
@@ -99,7 +99,7 @@ describe('a signer', () => {
     expect(await formsOf(signer, await signer.signCard(full, jku))).toEqual([['strict', 'as-received', 'stripped']])
   })
 
-  it('publishes all keys and signs with the first, or with all that can (R-SIGN-1)', async () => {
+  it('publishes all keys and signs with the first, or with all private keys (R-SIGN-1)', async () => {
     const [a, b] = [await generateSigningKey(), await generateSigningKey({ alg: 'EdDSA' })]
     const { d: _d, ...onlyPublic } = await generateSigningKey()
     const first = await signerOf([a, b, onlyPublic])
@@ -115,7 +115,7 @@ describe('a signer', () => {
     expect(await formsOf(all, await all.signCard(card, jku))).toEqual([['strict'], ['strict']])
   })
 
-  it('keeps signatures that a card has', async () => {
+  it('keeps existing signatures of a card', async () => {
     const signer = await signerOf([await generateSigningKey()])
     const once = await signer.signCard(card, jku)
     const twice = await signer.signCard(once, jku)
@@ -124,14 +124,14 @@ describe('a signer', () => {
     expect(await formsOf(signer, twice)).toEqual([['strict'], ['strict']])
   })
 
-  it('says when a card has no canonical form', async () => {
+  it('rejects a card without a canonical form', async () => {
     const signer = await signerOf([await generateSigningKey()])
     await expect(signer.signCard({ ...card, name: '\ud800' }, jku)).rejects.toThrow('cannot be signed')
   })
 })
 
 describe('signing keys', () => {
-  it('may be JWKs, PEMs, and keys of Web Crypto, and publish their public half only', async () => {
+  it('accept JWKs, PEMs and Web Crypto keys, and publish the public half only', async () => {
     const pair = await generateKeyPair('ES256')
     const loose = await generateKeyPair('RS256', { extractable: true })
     const edwards = generateKeyPairSync('ed25519')
@@ -161,7 +161,7 @@ describe('signing keys', () => {
     expect(await formsOf(signer, await signer.signCard(card, jku))).toEqual(Array(6).fill(['strict']))
   })
 
-  it('are named by their thumbprint unless they have a name', async () => {
+  it('have their thumbprint as the default name', async () => {
     // The example of RFC 7638, 3.1, which is a public key.
     const n =
       '0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw'

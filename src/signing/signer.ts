@@ -1,6 +1,6 @@
 /**
- * Signs in the name of a server: its cards (R-SIGN), and tokens about what it sends (R-PDEL-9). The first key
- * signs; all are published, so that a new one is known before it is used and an old one as long as it is needed.
+ * Signs cards (R-SIGN) and webhook deliveries (R-PDEL-9) of a server. The first key signs. All keys are published, so
+ * that a new key is known before its first use, and an old key as long as its signatures are in use.
  */
 import type { JWK, JWTPayload } from 'jose'
 import type { AgentCardSignature, CardSigningForm } from '../model/agent-card.js'
@@ -18,14 +18,14 @@ import { type LoadedKey, loadKey, type SigningKey } from './signing-key.js'
 
 /** Keys that sign cards and webhook calls. */
 export interface SigningOptions {
-  /** The first one signs, all of them are published. */
+  /** The first key signs; all keys are published. */
   readonly keys: readonly SigningKey[]
-  /** `all`: cards are signed with every private key, while clients move from one to the next. Default `first`. */
+  /** `all`: signs cards with every private key, for the time of a key change. Default `first`. */
   readonly signWith?: 'first' | 'all'
   /**
-   * `spec`: by the letter of v1.0 (default). `sdk`: what official SDKs expect, which leave out whatever is empty, and
-   * one of them the security schemes: they can then verify every card, and see less of what was changed in it.
-   * Both: signatures of both kinds, where they differ.
+   * `spec`: as v1.0 specifies (default). `sdk`: as official SDKs expect. They omit empty values, and one of them omits the
+   * security schemes: these SDKs can then verify every card, but detect fewer changes. Both: signatures of both kinds, if
+   * they differ.
    */
   readonly profiles?: readonly SignatureProfile[]
 }
@@ -35,28 +35,28 @@ const optionNames = { keys: true, signWith: true, profiles: true } satisfies Nam
 /** The text that a card's signature covers. */
 export type SignatureProfile = 'spec' | 'sdk'
 
-/** Plain claims; the caller says when the token was issued and when it ends. */
+/** Claims of a JWT. The caller sets the times of issue and expiry. */
 export type Claims = JWTPayload
 
 /** Signs cards and webhook calls, and publishes its public keys. */
 export interface Signer {
-  /** Adds signatures over each of the forms to the card. `jku` is the address of the published keys. Default form: `strict`. */
+  /** Adds a signature for each form to the card. `jku` is the address of the published keys. Default form: `strict`. */
   signCard<Card extends object>(
     card: Card,
     jku: string,
     forms?: readonly CardSigningForm[],
   ): Promise<Card & { readonly signatures: readonly AgentCardSignature[] }>
-  /** A compact JWT by the current key. */
+  /** Signs a compact JWT with the current key. */
   signJwt(claims: Claims): Promise<string>
   /**
-   * The public keys, as a JWK Set: asked for with every request for them, and for a card. Cards are signed anew when it
-   * is another one; caches may hold what was signed before for some minutes, so a key that is replaced stays in it.
+   * The public keys as a JWK Set. Called for every request for the keys or a card. When the set changes, cards are signed
+   * again. Caches may hold earlier signatures for some minutes, so a replaced key must stay in the set for that time.
    */
   jwks(): { readonly keys: readonly JWK[] }
 }
 
 /**
- * Reads the keys and checks them.
+ * Creates a signer. Throws `TypeError` for invalid keys.
  *
  * ```ts
  * const signer = await createSigner({ keys: [newKey, oldKey] })
@@ -77,7 +77,7 @@ export async function createSigner(options: SigningOptions): Promise<Signer> {
   const { FlattenedSign, SignJWT } = await loadJose()
   const signing = (signWith === 'all' ? keys : [current]).filter(isPrivate)
   const published = { keys: keys.map(({ publicJwk }) => publicJwk) }
-  const { privateKey, alg, kid } = current as PrivateKey // looked at above
+  const { privateKey, alg, kid } = current as PrivateKey // checked above
 
   return {
     async signCard(card, jku, forms = ['strict']) {
@@ -98,7 +98,7 @@ export async function createSigner(options: SigningOptions): Promise<Signer> {
   }
 }
 
-/** Options as a signer; one that is made already, or that signs elsewhere, is taken as it is. */
+/** Creates a signer from options; returns a given signer unchanged. */
 export async function toSigner(given: SigningOptions | Signer): Promise<Signer> {
   return 'signCard' in given ? given : await createSigner(given)
 }
@@ -109,13 +109,13 @@ function isPrivate(key: LoadedKey): key is PrivateKey {
   return key.privateKey !== undefined
 }
 
-/** Most cards have nothing empty in them: then the forms are the same, and one signature is good for all. */
+/** Most cards have no empty values: then all forms are equal, and one signature is enough. */
 function bytesToSign(
   card: object,
   forms: readonly CardSigningForm[],
   profiles: readonly SignatureProfile[],
 ): readonly Uint8Array[] {
-  // As it is sent: members that are `undefined` here are not there.
+  // As sent: JSON omits members that are `undefined`.
   const sent = JSON.parse(JSON.stringify(card)) as Record<string, unknown>
   const payloads = profiles.flatMap((profile) => forms.flatMap((form) => payloadsFor[form][profile](sent)))
   const bytes = payloads.map(canonicalForm)

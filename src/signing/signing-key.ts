@@ -1,38 +1,38 @@
-/** Keys that sign: read from what users have, checked once, with their public half ready to be published. */
+/** Loads signing keys: reads the supported formats, checks each key once, and derives its public half. */
 import type { CryptoKey, JWK } from 'jose'
 import { assertOptions } from '../model/option-names.js'
 import { loadJose } from '../net/load-jose.js'
 
 /** The algorithms that sign cards. */
 export const signingAlgorithms = ['ES256', 'RS256', 'EdDSA'] as const
-/** ES256 is quick and understood by everybody; EdDSA gives the same signature for the same card every time. */
+/** ES256 is fast and widely supported; EdDSA is deterministic. */
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
 /** A JSON Web Key, a PEM (`PRIVATE KEY`, or `PUBLIC KEY` for one that is only published), or a key of Web Crypto. */
 export type KeyMaterial = JWK | string | CryptoKey | { readonly privateKey: CryptoKey; readonly publicKey: CryptoKey }
 
-/** A key under a name of the user's. */
+/** A key with a name chosen by the user. */
 export interface NamedKey {
   readonly key: KeyMaterial
-  /** What it is published as. Default: the `kid` in the JWK, else its thumbprint (RFC 7638). */
+  /** The published name. Default: the `kid` in the JWK, else its thumbprint (RFC 7638). */
   readonly kid?: string
 }
 
-/** A private key and its algorithm. */
+/** A key that signs, or is only published. */
 export type SigningKey = KeyMaterial | NamedKey
 
-/** A key that is ready. */
+/** A key after loading. */
 export interface LoadedKey {
   readonly kid: string
   readonly alg: SigningAlgorithm
-  /** Absent when the key is only published: one that was in use before, or will be. */
+  /** Absent if the key is only published: a former or a future key. */
   readonly privateKey: CryptoKey | undefined
-  /** As it is published. */
+  /** The published form. */
   readonly publicJwk: JWK
 }
 
 /**
- * A new private key as a JWK, with a `kid`. Keep it secret.
+ * Generates a private key as a JWK with a `kid`. Keep it secret.
  *
  * ```ts
  * await serve(agent, { signing: { keys: [await generateSigningKey()] } })
@@ -48,7 +48,7 @@ export async function generateSigningKey(options: { readonly alg?: SigningAlgori
   return { ...jwk, kid: await thumbprint(jwk), alg, use: 'sig' }
 }
 
-/** Throws a `TypeError` that says what is wrong with the key, and nothing of the key itself. */
+/** Loads a key. Throws a `TypeError` that explains the problem without revealing the key. */
 export async function loadKey(given: SigningKey): Promise<LoadedKey> {
   const { key: material, kid }: NamedKey = isNamed(given) ? given : { key: given }
   const { jwk, privateKey } = await read(material)
@@ -68,7 +68,7 @@ function isNamed(given: SigningKey): given is NamedKey {
 }
 
 interface Read {
-  /** With at least the public members. */
+  /** Contains at least the public members. */
   readonly jwk: JWK
   readonly privateKey: CryptoKey | undefined
 }
@@ -79,7 +79,7 @@ async function read(material: KeyMaterial): Promise<Read> {
     throw new TypeError('A signing key is a JWK, a PEM or a CryptoKey')
   if ('privateKey' in material) return { jwk: await exported(material.publicKey), privateKey: material.privateKey }
   if ('kty' in material) return await readJwk(material)
-  const key = material as CryptoKey // what is left of the union
+  const key = material as CryptoKey // the remaining type of the union
   return { jwk: await exported(key), privateKey: key.type === 'private' ? key : undefined }
 }
 
@@ -87,7 +87,7 @@ async function readJwk(jwk: JWK): Promise<Read> {
   const alg = algorithmOf(jwk)
   if (jwk.d === undefined) return { jwk, privateKey: undefined }
   const { importJWK } = await loadJose()
-  const privateKey = (await importJWK(jwk, alg).catch(unreadable)) as CryptoKey // only `oct` gives bytes
+  const privateKey = (await importJWK(jwk, alg).catch(unreadable)) as CryptoKey // only `oct` keys are bytes
   return { jwk, privateKey }
 }
 
@@ -98,13 +98,13 @@ async function readPem(pem: string): Promise<Read> {
       'A PEM of a signing key begins with "-----BEGIN PRIVATE KEY-----": `openssl pkcs8 -topk8 -nocrypt` makes one of others',
     )
   const { importPKCS8, importSPKI } = await loadJose()
-  // A PEM does not say what it is for: the algorithm is the one that takes it.
+  // A PEM does not name its algorithm, so each one is tried.
   for (const alg of signingAlgorithms) {
     try {
       const key = await (isPublic ? importSPKI : importPKCS8)(pem, alg, { extractable: true })
       return { jwk: { ...(await exported(key)), alg }, privateKey: isPublic ? undefined : key }
     } catch {
-      // The next algorithm may be the one.
+      // Try the next algorithm.
     }
   }
   throw new TypeError(`The PEM of a signing key cannot be read; keys are for ${spelledAlgorithms}`)
@@ -129,7 +129,7 @@ function algorithmOf({ kty, crv, alg }: JWK): SigningAlgorithm {
   return own
 }
 
-/** Named one by one: a private member that nobody here has heard of is not published either. */
+/** Lists the public members explicitly, so that unknown private members are never published. */
 function publicMembers({ kty, crv, x, y, n, e }: JWK): JWK {
   if (kty === 'RSA') return defined({ kty, n, e })
   return kty === 'EC' ? defined({ kty, crv, x, y }) : defined({ kty, crv, x })
@@ -138,7 +138,7 @@ function publicMembers({ kty, crv, x, y, n, e }: JWK): JWK {
 function defined(members: Readonly<Record<string, string | undefined>>): JWK {
   if (Object.values(members).some((each) => typeof each !== 'string'))
     throw new TypeError('A signing key lacks members of its public half')
-  return members as JWK // all of them are texts
+  return members as JWK // all of them are strings
 }
 
 async function thumbprint(jwk: JWK): Promise<string> {
@@ -146,7 +146,7 @@ async function thumbprint(jwk: JWK): Promise<string> {
   return await calculateJwkThumbprint(jwk)
 }
 
-/** What is published must verify what is signed; a pair that does not match is found now and not by a client. */
+/** Signs and verifies once, so that a pair that does not match fails at start-up instead of at the client. */
 async function assertSigns({ alg, kid, privateKey, publicJwk }: LoadedKey): Promise<void> {
   const { FlattenedSign, flattenedVerify, importJWK } = await loadJose()
   const publicKey = await importJWK(publicJwk, alg).catch(unreadable)
