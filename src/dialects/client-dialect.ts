@@ -1,10 +1,10 @@
 /**
- * The client's side of a dialect: requests out, answers in. The contract is apart from the server's
- * (`dialect.ts`) so that neither side carries the other's tables. Pure, like every dialect: what an answer
- * cannot tell (ids of messages that have none) is asked of `ClientFacts`.
+ * The client's side of a dialect: it encodes requests and decodes responses. It is separate from the server's side
+ * (`dialect.ts`), so that neither bundle contains the other's tables. It is pure: missing values, such as message ids,
+ * come from `ClientFacts`.
  *
- * Decoders throw `A2AError` (`INVALID_PARAMS`, with the paths) for answers that are none; the transport
- * turns that into `INVALID_AGENT_RESPONSE`. They are lenient where peers are known to be sloppy.
+ * Decoders throw `A2AError` (`INVALID_PARAMS`, with the paths) for malformed responses; the transport turns that into
+ * `INVALID_AGENT_RESPONSE`. They tolerate known deviations of peers.
  */
 import type { AgentCard } from '../model/agent-card.js'
 import type { A2AError } from '../model/errors.js'
@@ -15,21 +15,24 @@ import type { DialectFacts } from './dialect.js'
 /** Values that a client dialect needs to write requests. */
 export interface ClientFacts {
   newId(): string
-  /** Content of files, for dialects whose peers differ (R3-PB-12). Default: base64 text is written, and the peer's form is guessed. */
+  /**
+   * Encoding of file content, for dialects whose peers differ (R3-PB-12). Default: base64 text is written, and the
+   * peer's encoding is guessed.
+   */
   readonly fileBytes?: 'raw' | 'base64' | undefined
 }
 
-/** One operation: the request as JSON-RPC's `params` or as a protobuf message, and its answer. */
+/** One operation: encodes the request as JSON-RPC's `params` or as a protobuf message, and decodes the response. */
 export interface RequestCodec {
   encode(request: unknown, facts: ClientFacts): unknown
-  /** `request` is what was asked, for answers that do not repeat it. */
+  /** `request` is the original request, for responses that do not repeat its values. */
   decode(answer: unknown, request: unknown, facts: ClientFacts): unknown
 }
 
 /** An HTTP request that a dialect wrote: method, path, query and body. */
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below the interface's address, with its parameters encoded. */
+  /** Path below the interface's address, with encoded parameters. */
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
@@ -43,31 +46,31 @@ export interface RestRequestCodec {
 
 /** One server-sent event or stream message, out of the envelope of its binding. */
 export interface IncomingFrame {
-  /** The `event:` line, where there was one. */
+  /** The `event:` line, if present. */
   readonly event?: string
-  /** Parsed JSON; text that is none (`[DONE]`) as it came. */
+  /** Parsed JSON; text that is not JSON (`[DONE]`) unchanged. */
   readonly data: unknown
 }
 
-/** Reads one stream. It may keep state: the task that v0.1 never shows, the answer so far. */
+/** Decodes one stream. It may keep state, such as the task that v0.1 never sends. */
 export interface StreamDecoder {
   decode(frame: IncomingFrame): readonly StreamResponse[]
-  /** The peer has said that nothing more comes (`final: true`, `[DONE]`); the connection may still be open. */
+  /** Whether the peer has ended the stream (`final: true`, `[DONE]`); the connection may still be open. */
   readonly isOver: boolean
 }
 
 /** The request that a stream answers. */
 export interface StreamRequest {
   readonly operation: Operation
-  /** As the model has it. */
+  /** The request in the model's form. */
   readonly request: unknown
-  /** What was sent for it: v0.1's task ids are made when a request is encoded. */
+  /** The request as sent: v0.1 task ids are generated when the request is encoded. */
   readonly sent: unknown
   readonly facts: ClientFacts
 }
 
 interface ClientForm<Codec> {
-  /** What is absent the peer cannot do: the call fails here, with `UNSUPPORTED_OPERATION`. */
+  /** Operations that are absent fail with `UNSUPPORTED_OPERATION`, without a call to the peer. */
   readonly operations: { readonly [O in Operation]?: Codec }
   createStreamDecoder(stream: StreamRequest): StreamDecoder
 }
@@ -75,11 +78,14 @@ interface ClientForm<Codec> {
 /** The client's form of a dialect over JSON-RPC. */
 export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
   readonly methods: { readonly [O in Operation]?: string }
-  /** Paths below the interface's address, where a method has one of its own. */
+  /** Paths below the interface's address, for methods with a path of their own. */
   readonly paths?: { readonly [O in Operation]?: string }
-  /** Where its endpoint is at an address that has no path: cards of agents that speak several dialects name such ones. */
+  /**
+   * Path of the endpoint if the interface's address has none. Cards of agents with several dialects list such
+   * addresses.
+   */
   readonly usualPath?: string
-  /** Reads JSON-RPC's `error`. `status` is that of HTTP; absent in the middle of a stream. */
+  /** Decodes JSON-RPC's `error`. `status` is the HTTP status; absent inside a stream. */
   decodeError(
     error: { readonly code: number; readonly message: string; readonly data?: unknown },
     status?: number,
@@ -88,7 +94,7 @@ export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
 
 /** The client's form of a dialect over HTTP+JSON. */
 export interface RestClientForm extends ClientForm<RestRequestCodec> {
-  /** Reads the body of an answer that is no success. `body` is parsed JSON, or text. */
+  /** Decodes the body of an error response. `body` is parsed JSON, or text. */
   decodeError(status: number, body: unknown): A2AError
 }
 
@@ -106,7 +112,8 @@ type Json = Readonly<Record<string, unknown>>
 export interface ClientCardForm {
   /**
    * Says whether a card is written in this dialect: `certain` if the card states a version or has members that no other
-   * dialect has, `likely` and `possible` if it states none. The surest dialect reads the card; the first one of several.
+   * dialect has, `likely` and `possible` if it states none. The dialect with the highest certainty reads the card;
+   * among equals, the first.
    */
   recognise(card: Json): 'certain' | 'likely' | 'possible' | undefined
   /** Reads the card into the model. Throws `A2AError` with the paths of the faults. */
@@ -120,20 +127,25 @@ export interface ClientDialect extends DialectFacts {
   readonly jsonrpc?: JsonRpcClientForm
   readonly rest?: RestClientForm
   readonly grpc?: GrpcClientForm
-  /** Cards written in this dialect. Absent: if cards do not list the dialect either, users give the address of the agent. */
+  /**
+   * Cards written in this dialect. If absent, and cards do not list the dialect either, users pass the address of the
+   * agent.
+   */
   readonly card?: ClientCardForm
-  /** Streams of `subscribeToTask` do not begin with the task. */
+  /** Whether streams of `subscribeToTask` do not begin with the task. */
   readonly omitsTaskOnSubscribe?: boolean
-  /** The body of a webhook call as the data of a stream frame; nothing if the body is not in this dialect (RM-PUSH-3). */
+  /**
+   * The body of a webhook call as the data of a stream frame; undefined if the body is not in this dialect (RM-PUSH-3).
+   */
   toPushFrame?(body: Json): unknown
 }
 
-/** Agents that speak this dialect have a card: one in this dialect, or one that lists it. */
+/** Whether agents with this dialect have a card: one in this dialect, or one that lists it. */
 export function hasCard({ card, isListed }: ClientDialect): boolean {
   return card !== undefined || isListed === true
 }
 
-/** Tasks can be read after the call that made them. */
+/** Whether tasks can be read after the call that created them. */
 export function hasTasks({ jsonrpc, rest, grpc }: ClientDialect): boolean {
   return [jsonrpc, rest, grpc].some((form) => form?.operations.getTask)
 }

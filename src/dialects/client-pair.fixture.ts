@@ -1,4 +1,4 @@
-/** The client's side of a dialect against the server's, with what is between them: JSON text, paths, protobuf. */
+/** Connects the client's and the server's side of a dialect through JSON text, paths or protobuf. */
 
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
@@ -17,16 +17,16 @@ import { createRouter } from './rest-route.js'
 
 export const facts = { newId: () => 'made', header: () => null }
 
-/** One form of a dialect, from both sides. */
+/** One form of a dialect, with both sides. */
 export interface Pair {
   readonly name: string
-  /** What is in the client's table. */
+  /** Operations in the client's table. */
   readonly operations: readonly Operation[]
-  /** What a server makes of the request that a client sends. */
+  /** The request as the server decodes it. */
   ask(operation: Operation, request: unknown): unknown
-  /** What a client makes of the answer that a server gives. */
+  /** The response as the client decodes it. */
   answer(operation: Operation, result: unknown, request: unknown): unknown
-  /** What a client makes of events, one by one, and whether it waits for more. */
+  /** The events as the client decodes them, and whether it waits for more. */
   follow(
     operation: Operation,
     request: unknown,
@@ -68,7 +68,7 @@ function restPair(client: RestClientForm, server: RestForm): Pair {
   const route = createRouter(server.routes)
   const send = (operation: Operation, request: unknown) => {
     const out = codecIn<RestRequestCodec>(client.operations, operation).encode(request, facts)
-    // As an URL has it: dots and all are resolved.
+    // A URL resolves dot segments.
     const match = route(out.method, new URL(out.path, 'http://a.example').pathname)
     if (match?.route.operation !== operation)
       throw new Error(`${out.method} ${out.path} is ${match?.route.operation}, not ${operation}`)
@@ -157,10 +157,10 @@ function sent(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }
 
-/** gRPC cannot tell these from their absence, and neither can anybody who reads them. */
+/** Flags for which gRPC does not distinguish `false` from absent. */
 const flags: ReadonlySet<string> = new Set(['append', 'lastChunk', 'returnImmediately'])
 
-/** What is left of a value when flags that are down are as good as none. */
+/** The value without flags that are `false`. */
 export function withoutLoweredFlags<T>(value: T): T {
   return JSON.parse(JSON.stringify(value), (key, member: unknown) =>
     flags.has(key) && member === false ? undefined : member,

@@ -17,12 +17,12 @@ export const clientDialects: readonly ClientDialect[] = [
   chatRpcClient,
 ]
 
-/** Dialects that a client speaks, by name. The order decides between dialects that recognise the same card. */
+/** Dialects of a client, by name. The order decides between dialects that recognise the same card. */
 export type ClientDialects = ReadonlyMap<string, ClientDialect>
 
 const builtIn: ClientDialects = new Map(clientDialects.map((each) => [each.name, each]))
 
-/** The dialects of this package and, before them, dialects of the user. */
+/** The dialects of this package, preceded by dialects of the user. */
 export function withClientDialects(own: readonly ClientDialect[] = []): ClientDialects {
   if (!Array.isArray(own) || own.some((each) => typeof each?.name !== 'string'))
     throw new TypeError('`dialects` must be a list of client dialects: `dialects: [myDialect]`')
@@ -32,7 +32,7 @@ export function withClientDialects(own: readonly ClientDialect[] = []): ClientDi
   return new Map([...own.map((each) => [each.name, each] as const), ...builtIn])
 }
 
-/** The newest dialect. Services of the same process are called in it. */
+/** The newest dialect. Calls to services in the same process use it. */
 export const newestClient: ClientDialect = v1Client
 
 /** The version of the newest dialect, which card requests name. */

@@ -1,9 +1,9 @@
 /**
- * A small kit for reading JSON into model values by the rules of ProtoJSON (R-JSON): known members
- * only, camelCase or snake_case, `null` is absence, and every fault named by its path.
+ * Combinators that decode JSON into model values by the rules of ProtoJSON (R-JSON): known members only, camelCase or
+ * snake_case, `null` is absence, and every fault has a path.
  *
- * Decoders collect violations instead of throwing, so that a caller learns of all of them at once.
- * Paths are put together only when something is wrong: reading a good request costs no strings.
+ * Decoders collect violations instead of throwing, so that a caller gets all of them at once. Paths are built only for
+ * faults: decoding a valid request allocates no path strings.
  */
 import { A2AError, clip, type FieldViolation } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
@@ -11,18 +11,18 @@ import type { Role } from '../model/message.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import { type TaskState, taskStates } from '../model/task.js'
 
-/** Something wrong with one value, found on the way. */
+/** A fault in one value. */
 export interface Fault {
   field: string
   readonly description: string
 }
 
-/** Reads a value, or adds a fault and answers `undefined`. */
+/** Decodes a value, or adds a fault and returns `undefined`. */
 export interface Decoder<T> {
   (value: unknown, faults: Fault[]): T | undefined
-  /** `null` is a value here, not an absence (R-JSON-8). */
+  /** Whether `null` is a value and not an absence (R-JSON-8). */
   readonly takesNull?: boolean
-  /** Whether a value means the same as none: proto3's implicit presence. */
+  /** Whether a value counts as absent: proto3's implicit presence. */
   readonly isUnset?: (value: unknown) => boolean
 }
 
@@ -31,12 +31,12 @@ interface Field<T> {
   readonly isRequired: boolean
 }
 
-/** A member that must be there, and not empty. */
+/** A required member. Values that count as absent are refused. */
 export function required<T>(decode: Decoder<T>): Field<T> {
   return { decode, isRequired: true }
 }
 
-/** A member that may be left out. */
+/** An optional member. */
 export function optional<T>(decode: Decoder<T>): Field<T> {
   return { decode, isRequired: false }
 }
@@ -56,8 +56,8 @@ export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
 }
 
 /**
- * An object with these members; others are dropped (R-JSON-6). Exactly one of the members that `oneof` names
- * (R-JSON-7). `aliases`: other names a member may come under, read when it is not there under its own.
+ * An object with these members; others are dropped (R-JSON-6). Exactly one of the members in `oneof` must be present
+ * (R-JSON-7). `aliases` are alternative names of a member, read if its own name is absent.
  */
 export function object<T extends object>(
   fields: { readonly [K in keyof T]-?: Field<NonNullable<T[K]>> },
@@ -113,7 +113,7 @@ function firstOf(value: Record<string, unknown>, names: readonly string[], decod
   return name === undefined ? undefined : value[name]
 }
 
-/** What `decode` read, made into something else; `convert` may find faults of its own. */
+/** Converts the result of `decode`. `convert` may add faults. */
 export function converted<From, To>(
   decode: Decoder<From>,
   convert: (value: From, faults: Fault[]) => To | undefined,
@@ -141,7 +141,7 @@ export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   return Object.assign(read, { isUnset: (value: unknown) => Array.isArray(value) && value.length === 0 })
 }
 
-/** Implicit presence: an empty string is the same as none. */
+/** Implicit presence: an empty string counts as absent. */
 export const string: Decoder<string> = Object.assign((value: unknown, faults: Fault[]) => readString(value, faults), {
   isUnset: isEmpty,
 })
@@ -160,8 +160,8 @@ export const int32: Decoder<number> = (value, faults) => {
 }
 
 /**
- * Names or numbers in, names out (R-JSON-3). `names` in the order of their numbers, which begin at 1; 0 is "unspecified".
- * `drafts`: names in drafts of the protocol, and what they are now.
+ * Accepts names or numbers, returns names (R-JSON-3). `names` are in the order of their numbers, which begin at 1; 0 is
+ * "unspecified". `drafts` maps names of protocol drafts to current names.
  */
 export function enumeration<T extends string>(
   names: readonly T[],
@@ -175,7 +175,7 @@ export function enumeration<T extends string>(
   return Object.assign(read, { isUnset: (value: unknown) => value === 0 || value === unspecified })
 }
 
-/** Base64 in either alphabet, padded or not, or the bytes themselves; standard and padded out (R-JSON-9). */
+/** Accepts base64 in either alphabet, padded or not, or raw bytes; returns standard, padded base64 (R-JSON-9). */
 export const bytes: Decoder<string> = (value, faults) => {
   if (value instanceof Uint8Array) return toBase64(value)
   if (typeof value !== 'string') return refuse(faults, 'must be a base64 string')
@@ -186,7 +186,7 @@ export const bytes: Decoder<string> = (value, faults) => {
   return standard.padEnd(Math.ceil(standard.length / 4) * 4, '=')
 }
 
-/** By bytes: replacing millions of characters in a string takes seconds. */
+/** Works on bytes: replacing millions of characters in a string takes seconds. */
 function toStandardAlphabet(text: string): string {
   const codes = new TextEncoder().encode(text)
   for (let place = 0; place < codes.length; place++) {
@@ -196,7 +196,7 @@ function toStandardAlphabet(text: string): string {
   return new TextDecoder().decode(codes)
 }
 
-/** RFC 3339 with any offset in; UTC with milliseconds out (R-JSON-11). */
+/** Accepts RFC 3339 with any offset; returns UTC with milliseconds (R-JSON-11). */
 export const timestamp: Decoder<string> = (value, faults) => {
   const isForm =
     typeof value === 'string' && /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(value)
@@ -206,17 +206,17 @@ export const timestamp: Decoder<string> = (value, faults) => {
     : new Date(time).toISOString()
 }
 
-/** The same, and a time without a zone is in UTC: 0.x peers leave it out. */
+/** Like `timestamp`, but a time without a zone is in UTC: 0.x peers omit the zone. */
 export const utcTimestamp: Decoder<string> = (value, faults) =>
   timestamp(typeof value === 'string' && /\d[Tt][\d:.]+$/.test(value) ? `${value}Z` : value, faults)
 
-/** `Date.parse` takes 30 February for 1 March. */
+/** `Date.parse` accepts 30 February as 1 March. */
 function isDay(value: string): boolean {
   const [year = 0, month = 0, day = 0] = value.slice(0, 10).split('-').map(Number)
   return day === new Date(Date.UTC(year, month - 1, day)).getUTCDate()
 }
 
-/** Any JSON value; `null` too. */
+/** Any JSON value, including `null`. */
 export const json: Decoder<JsonValue> = Object.assign(
   (value: unknown, faults: Fault[]): JsonValue | undefined =>
     checkJson(value, faults, 0) ? (value as JsonValue) : undefined,
@@ -229,7 +229,7 @@ export const struct: Decoder<Struct> = (value, faults) => {
   return checkJson(value, faults, 0) ? (value as Struct) : undefined
 }
 
-/** Values that come from JSON text are data already; what has to be refused is depth, infinities and `__proto__`. */
+/** Values from JSON text are already data. This refuses excessive depth, infinities and `__proto__`. */
 function checkJson(value: unknown, faults: Fault[], depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value) || refused(faults, 'must be a finite number')
   if (typeof value !== 'object' || value === null) return true
@@ -248,7 +248,7 @@ function checkJson(value: unknown, faults: Fault[], depth: number): boolean {
 
 export function toBase64(value: Uint8Array): string {
   let binary = ''
-  // In slices: a call takes only so many arguments.
+  // In slices: a call has a maximum number of arguments.
   for (let from = 0; from < value.length; from += 0x8000)
     binary += String.fromCharCode(...value.subarray(from, from + 0x8000))
   return btoa(binary)
@@ -258,7 +258,7 @@ function isEmpty(value: unknown): boolean {
   return value === ''
 }
 
-/** Names in a request may be as long as the request; the answer need not be. */
+/** Limits names from the request, so that the error response stays short. */
 function clipped({ field, description }: Fault): FieldViolation {
   return { field: clip(field), description }
 }
@@ -271,7 +271,7 @@ function fault(field: string, description: string): Fault {
   return { field, description }
 }
 
-/** Adds a fault, about one member when `field` names it. */
+/** Adds a fault; `field` names the faulty member. */
 export function refuse(faults: Fault[], description: string, field = ''): undefined {
   faults.push(fault(field, description))
   return undefined
@@ -284,7 +284,7 @@ function refused(faults: Fault[], description: string): false {
 
 function prefix(faults: Fault[], from: number, name: string): void {
   for (let place = from; place < faults.length; place++) {
-    const each = faults[place] as Fault // place is within the array
+    const each = faults[place] as Fault // the index is within the array
     each.field = each.field === '' || each.field.startsWith('[') ? name + each.field : `${name}.${each.field}`
   }
 }
@@ -301,12 +301,12 @@ const longestEnumText = 40
 
 const statesByText: ReadonlyMap<string, TaskState> = new Map([
   ...taskStates.map((state) => [normal(state, 'TASK_STATE_'), state] as const),
-  ['CANCELLED', 'TASK_STATE_CANCELED'], // the protobuf's spelling, and a common slip elsewhere (R3-DM-3)
+  ['CANCELLED', 'TASK_STATE_CANCELED'], // the protobuf's name, and a common mistake elsewhere (R3-DM-3)
 ])
 
 const words = taskStates.map((state) => normal(state, 'TASK_STATE_').toLowerCase().replaceAll('_', '-'))
 
-/** `TASK_STATE_INPUT_REQUIRED`, `input-required`, `input_required` and the protobuf's number, whatever the case. */
+/** Accepts `TASK_STATE_INPUT_REQUIRED`, `input-required`, `input_required` in any case, and the protobuf's number. */
 export const taskState: Decoder<TaskState> = Object.assign(
   (value: unknown, faults: Fault[]) => {
     const state = typeof value === 'number' ? taskStates[value - 1] : statesByText.get(normal(value, 'TASK_STATE_'))
@@ -316,8 +316,8 @@ export const taskState: Decoder<TaskState> = Object.assign(
 )
 
 /**
- * The state a peer's task is in. Saying that it is `unknown` is saying nothing about it; a word that no
- * version has is refused all the same, because it may be an end that somebody waits for.
+ * The state of a peer's task. `unknown` counts as absent. A name that no version has is refused: it may be a terminal
+ * state that a caller waits for.
  */
 export const toldState: Decoder<TaskState> = Object.assign(
   (value: unknown, faults: Fault[]) => taskState(value, faults),

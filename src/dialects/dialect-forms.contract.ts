@@ -1,4 +1,4 @@
-/** The forms of a dialect from both sides, as its suite calls them: requests and responses pass as JSON, without a transport. */
+/** The forms of a dialect with both sides, for the suite: requests and responses pass as JSON, without a transport. */
 import assert from 'node:assert/strict'
 import type { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
@@ -163,7 +163,7 @@ function restSides(
   }
 }
 
-/** Messages pass as plain objects: turning them into bytes is the transport's work. */
+/** Messages pass as plain objects: the transport converts them to bytes. */
 function grpcSides(
   facts: DialectFacts,
   server: NonNullable<Dialect['grpc']>,
@@ -238,7 +238,7 @@ export function codecOf(form: Dialect['rest'], { route }: Match): OperationCodec
   return route.codec ?? form?.operations[route.operation]
 }
 
-/** Text that is no JSON, such as `[DONE]`, stays text. */
+/** Text that is not JSON, such as `[DONE]`, stays text. */
 function parsed(data: string): unknown {
   try {
     return JSON.parse(data)

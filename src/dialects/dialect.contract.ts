@@ -1,7 +1,7 @@
 /**
- * The suite that every dialect passes: facts that fit the forms, round trips of every operation, errors, streams, cards and
- * webhook bodies. It takes the runner's `describe` and `it` and asserts with `node:assert`, so that authors of other
- * dialects can run it in any test runner. Both sides run in memory, without a transport.
+ * The suite that every dialect passes: facts that match the forms, round trips of every operation, errors, streams,
+ * cards and webhook bodies. It takes the runner's `describe` and `it` and asserts with `node:assert`, so that it runs
+ * in any test runner. Both sides run in memory, without a transport.
  */
 import assert from 'node:assert/strict'
 import type { AgentCard } from '../model/agent-card.js'

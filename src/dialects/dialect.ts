@@ -1,10 +1,10 @@
 /**
- * The server's side of a dialect, the wire format of one protocol version: method names, routes, JSON shapes, errors, card.
- * Pure data and pure functions. An operation that a dialect lacks is absent from its tables; the server then answers
- * "method not found".
+ * The server's side of a dialect, the wire format of one protocol version: method names, routes, JSON shapes, errors,
+ * card. Pure data and pure functions. An operation that a dialect lacks is absent from its tables; the server then
+ * answers "method not found".
  *
  * A dialect has a form for each binding. Forms may share their codecs (v1.0 has the same JSON everywhere) or not (v0.3
- * differs between JSON-RPC and protobuf). The rest of the system knows a dialect by this contract alone.
+ * differs between JSON-RPC and protobuf). All other code uses a dialect through this contract only.
  */
 import type { AgentCard, Binding, CardSigningForm } from '../model/agent-card.js'
 import type { A2AError } from '../model/errors.js'
@@ -18,7 +18,7 @@ export const dialectNames = ['v1', 'v0.3', 'v0.1', 'v0.1-go', 'task-rest', 'invo
 /** The name of a dialect: one of `dialectNames`, or that of a dialect of your own. */
 export type DialectName = (typeof dialectNames)[number] | (string & Record<never, never>)
 
-/** Versions before 1.0. Their callers rarely name the one they use, and often a wrong one. */
+/** Versions before 1.0. Their clients rarely state a version, and often a wrong one. */
 export const earlyVersions: readonly string[] = ['0.1', '0.2', '0.3']
 
 /** Facts that the server's and the client's side of a dialect share. */
@@ -26,7 +26,7 @@ export interface DialectFacts {
   readonly name: DialectName
   /** Protocol versions as `Major.Minor` that callers name for this dialect, its own first. Empty: it is recognised by its paths. */
   readonly versions: readonly string[]
-  /** Other versions that callers of this dialect are known to name. */
+  /** Other versions that clients of this dialect are known to state. */
   readonly acceptedVersions?: readonly string[]
   /** Callers name the version in `A2A-Version`, and clients send the first one. Default: calls without a version are understood. */
   readonly requiresVersion?: boolean
@@ -51,25 +51,25 @@ export function bindingsOf(
   )
 }
 
-/** Facts about the call that codecs may use. The same facts give the same result. Transports make them in one place. */
+/** Facts about a call for the codecs. Codecs are deterministic: the same facts give the same result. */
 export interface CallFacts {
-  /** For dialects whose messages need no id. */
+  /** Generates ids, for dialects whose messages have none. */
   newId(): string
-  /** A request header, or gRPC metadata: `user-agent`, `accept`. */
+  /** Returns a request header or gRPC metadata, such as `user-agent` or `accept`. */
   header(name: string): string | null
 }
 
 /** One operation in one form of a dialect. */
 export interface OperationCodec {
-  /** Reads the request, or throws `INVALID_PARAMS` with the paths of what is wrong. */
+  /** Decodes the request, or throws `INVALID_PARAMS` with the paths of the faults. */
   decode(params: unknown, facts: CallFacts): unknown
-  /** What this request asks for beside its content: a task id of its own, for one. */
+  /** Traits of this request, such as a task id that the client chose. */
   traits?(params: unknown): CallTraits
-  /** The operation that is really meant, where one name stands for two: an empty config is a deletion. */
+  /** The operation to run instead, if one method has two meanings: setting an empty config is a deletion. */
   instead?(params: unknown): Operation | undefined
-  /** Query parameters that are flags, in every accepted spelling. */
+  /** Query parameters that are flags, under every accepted name. */
   readonly booleanParameters?: readonly string[]
-  /** The result as JSON text. `params` is what the request was decoded from. May throw an `A2AError`. */
+  /** Encodes the result as JSON text. `params` are the request's, before decoding. May throw an `A2AError`. */
   encode(result: unknown, params: unknown, facts?: CallFacts): string
 }
 
@@ -86,17 +86,17 @@ export interface Frame {
   readonly data: string
   /** The `event:` line. */
   readonly event?: string
-  /** Not to be put into the envelope of the binding. */
+  /** Whether the frame is sent without the envelope of the binding. */
   readonly isBare?: boolean
 }
 
-/** Turns the events of one stream into its frames, in order. It may keep state: a stream is read once. */
+/** Encodes the events of one stream as frames, in order. It may keep state: there is one encoder per stream. */
 export interface StreamEncoder {
-  /** One text: one frame in the envelope of the binding. None: nothing to say about this event. */
+  /** Text is one frame in the envelope of the binding. An empty list sends nothing for this event. */
   encode(item: StreamItem): string | readonly Frame[]
-  /** What stands after the last event of a stream that ended well. */
+  /** Frames after the last event of a stream that ended normally. */
   end?(): readonly Frame[]
-  /** What a broken stream says last. Default: the error, as the binding spells it. */
+  /** Frames at the end of a failed stream. Default: the error in the form of the binding. */
   encodeError?(error: A2AError): readonly Frame[]
 }
 
@@ -108,17 +108,20 @@ interface Form {
 /** The server's form of a dialect over JSON-RPC. */
 export interface JsonRpcForm extends Form {
   readonly methods: ReadonlyMap<string, Operation>
-  /** Paths of its own below the agent's. Default: the agent's address. */
+  /** Paths below the agent's address. Default: the agent's address itself. */
   readonly paths?: readonly string[]
-  /** What `jsonrpc` may be. Default: `2.0` only. */
+  /** Accepted values of `jsonrpc`. Default: `2.0` only. */
   readonly envelopeVersions?: readonly unknown[]
-  /** Calls without an `id` that succeed are answered with 204 and no body. Default: they are answered like all others. */
+  /**
+   * Whether successful calls without an `id` are answered with 204 and no body. Default: they get a response like all
+   * others.
+   */
   readonly hasNotifications?: boolean
   /** Whether an error before the first event is sent as one server-sent event. Default: never. */
   sendsErrorAsEvent?(operation: Operation | undefined, facts: CallFacts): boolean
   /** The members of JSON-RPC's `error`. */
   encodeError(error: A2AError): { readonly code: number; readonly message: string; readonly data?: unknown }
-  /** The HTTP status of an error that keeps one (R-ERR-12). */
+  /** The HTTP status of an error that is not sent with 200 (R-ERR-12). */
   httpStatus(error: A2AError): number
 }
 
@@ -129,37 +132,40 @@ export interface RestRoute {
   readonly operation: Operation
   /** A codec for this route alone. */
   readonly codec?: OperationCodec
-  /** The status of an error, where this route has its own. */
+  /** The status of an error, if this route has its own. */
   readonly httpStatus?: (error: A2AError) => number | undefined
 }
 
 /** The server's form of a dialect over HTTP+JSON. */
 export interface RestForm extends Form {
   readonly routes: readonly RestRoute[]
-  /** The media type for callers that name it; all others get `application/json`. */
+  /** The media type for callers that accept it explicitly; all others get `application/json`. */
   readonly mediaType?: string
-  /** Paths refuse methods that they do not have with 405 and `Allow`. Default: 404, as for an unknown path. */
+  /** Whether a known path refuses other methods with 405 and `Allow`. Default: 404, as for an unknown path. */
   readonly refusesOtherMethods?: boolean
   encodeError(error: A2AError): { readonly status: number; readonly body: unknown }
 }
 
-/** Codecs here take and give plain objects in ProtoJSON's shape; bytes are the transport's business. */
+/**
+ * The server's form of a dialect over gRPC. Codecs use plain objects in ProtoJSON's shape; the transport converts them
+ * to bytes.
+ */
 export interface GrpcForm {
   /** Full name: `lf.a2a.v1.A2AService`. */
   readonly service: string
   readonly rpcs: ReadonlyMap<string, Operation>
   readonly operations: { readonly [O in Operation]?: GrpcCodec }
-  /** For each stream: events into messages. */
+  /** Creates the encoder of one stream: each event becomes a message. */
   createStreamEncoder(call: StreamCall): (item: StreamItem) => object
   /** The name of a gRPC status: `NOT_FOUND`. */
   status(error: A2AError): string
   /** The text of a gRPC status. Default: the error's message. */
   statusMessage?(error: A2AError): string
-  /** What goes into `google.rpc.Status`, each with its `@type` (R-ERR-6). */
+  /** Details for `google.rpc.Status`, each with its `@type` (R-ERR-6). */
   errorDetails(error: A2AError): readonly object[]
 }
 
-/** One rpc: like `OperationCodec`, but objects go out rather than text. */
+/** One rpc: like `OperationCodec`, but `encode` returns objects. */
 export interface GrpcCodec {
   decode(params: unknown, facts: CallFacts): unknown
   encode(result: unknown, params: unknown, facts?: CallFacts): object
@@ -171,19 +177,19 @@ export type PushForm = { readonly contentType: string } & (
   | { encodeTask(task: Task): string }
 )
 
-/** Something that does not survive the way into or out of a dialect, for the documentation. */
+/** A value that is lost when a dialect encodes or decodes it, for the documentation. */
 export interface Loss {
   readonly direction: 'in' | 'out'
   readonly what: string
-  /** What is done about it; absent: nothing can be. */
+  /** How the dialect compensates; absent if it cannot. */
   readonly remedy?: string
 }
 
 /** The card that readers of a dialect expect. */
 export interface ServerCardForm {
-  /** Returns nothing if the card names no interface that this dialect can be spoken at. */
+  /** Encodes the card; undefined if it lists no interface that this dialect can use. */
   encode(card: AgentCard): object | undefined
-  /** How the card is signed. Absent: this dialect's cards have no signatures. */
+  /** Form of the card's signatures. Absent: cards of this dialect have no signatures. */
   readonly signing?: CardSigningForm
   /** Merges a card of this dialect into the newest dialect's card, so that readers of both understand it. */
   merge?(newest: AgentCard, own: object): object
@@ -203,14 +209,14 @@ export function exampleCall(method: string, params: object): object {
 
 /** The wire format of one protocol version, as the server uses it. */
 export interface Dialect extends DialectFacts {
-  /** Servers offer it unless `dialects` says otherwise. */
+  /** Whether servers offer it by default. */
   readonly isDefault?: boolean
-  /** Path below the agent's at which it is offered if no other is given. For dialects that cannot be told from another one. */
+  /** Default path below the agent's, for dialects whose requests cannot be distinguished from another dialect's. */
   readonly defaultPath?: string
   readonly jsonrpc?: JsonRpcForm
   readonly rest?: RestForm
   readonly grpc?: GrpcForm
-  /** Requirements of every call in this dialect on the engine. */
+  /** Traits of every call in this dialect. */
   readonly traits?: CallTraits
   readonly push?: PushForm
   readonly card?: ServerCardForm

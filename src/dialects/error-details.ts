@@ -1,9 +1,9 @@
-/** What an error says beside its code and message, in the two forms dialects carry it. */
+/** Error details in the two forms that dialects have. */
 import type { A2AError } from '../model/errors.js'
 import { isStreaming, type Operation } from '../model/operations.js'
 import type { CallFacts } from './dialect.js'
 
-/** How an error is numbered on each binding. */
+/** Codes of an error on each binding. */
 export interface ErrorSpelling {
   readonly jsonrpc: number
   readonly http: number
@@ -12,7 +12,7 @@ export interface ErrorSpelling {
 
 const domain = 'a2a-protocol.org'
 
-/** ErrorInfo always; BadRequest when fields are at fault; RetryInfo when trying again makes sense (R-ERR-1 to R-ERR-3). */
+/** Always ErrorInfo; BadRequest for faulty fields; RetryInfo if the caller may retry (R-ERR-1 to R-ERR-3). */
 export function errorDetails({ code, details }: A2AError): readonly object[] {
   const { violations, metadata = {}, retryAfterSeconds } = details
   return [
@@ -24,7 +24,7 @@ export function errorDetails({ code, details }: A2AError): readonly object[] {
   ]
 }
 
-/** The same as one object, for 0.x dialects (RM-ERR-2). */
+/** The details as one object, for 0.x dialects (RM-ERR-2). */
 export function flatErrorDetails({ code, details }: A2AError): object {
   const { violations, metadata = {}, retryAfterSeconds } = details
   return {
@@ -37,8 +37,8 @@ export function flatErrorDetails({ code, details }: A2AError): object {
 }
 
 /**
- * Whether the call is a stream whose caller accepts only events. The Go SDK skips every line that is no event, and
- * would report an empty stream. A call that names no known operation counts as a stream: its caller asked for one.
+ * Whether the call is a stream whose caller accepts only events. The Go SDK skips every line that is not an event, and
+ * would report an empty stream. A call of an unknown operation counts as a stream if its caller accepts one.
  */
 export function acceptsOnlyEvents(operation: Operation | undefined, { header }: CallFacts): boolean {
   if (operation !== undefined && !isStreaming(operation)) return false

@@ -1,4 +1,6 @@
-/** What peers leave out of their answers and the call knows: ids of messages, the task and context of an update. */
+/**
+ * Fills in values that peers omit from responses, from the request: message ids, and the task and context of an update.
+ */
 import { A2AError, invalidField } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import { isObject } from '../model/is-object.js'
@@ -7,14 +9,14 @@ import type { SendMessageResponse } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import type { ClientFacts, StreamDecoder, StreamRequest } from './client-dialect.js'
 
-/** What is known of the task that an answer is about. */
+/** Known values of the task that a response is about. */
 export interface Known {
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined
   newId(): string
 }
 
-/** What a request says about it: a message its task and context, all other requests the task. */
+/** Values from a request: task and context of a message; the task of all other requests. */
 export function knownFrom(request: unknown, { newId }: ClientFacts): Known {
   if (!isObject(request)) return { newId }
   const { message } = request
@@ -30,7 +32,7 @@ export function filledMessage(message: Message, { newId }: Pick<Known, 'newId'>)
   return message.messageId === '' ? { ...message, messageId: newId() } : message
 }
 
-/** A context that nobody knows stays empty. */
+/** An unknown context stays empty. */
 export function filledTask(task: Task, known: Known): Task {
   const { contextId, status, history } = task
   const isWhole =
@@ -75,22 +77,22 @@ function placeOf({ taskId, contextId }: Placed, known: Known): Placed {
   return { taskId: place, contextId: contextId || (known.contextId ?? '') }
 }
 
-/** The answer to a send: a task or a message, and nothing that only happens to one. */
+/** The response to a send: a task or a message. Updates are refused. */
 export function filledAnswer(event: StreamResponse, known: Known): SendMessageResponse {
   if ('task' in event || 'message' in event) return filledEvent(event, known) as SendMessageResponse // filling keeps the kind
   const description = 'must be a task or a message'
   throw new A2AError('INVALID_PARAMS', `The answer ${description}`, { violations: [{ field: '', description }] })
 }
 
-/** How a dialect reads one frame. */
+/** Decodes the frames of one dialect. */
 export interface FrameReader {
-  /** Reads an event. Gaps are filled afterwards. */
+  /** Decodes an event. Missing values are filled in afterwards. */
   decode(data: unknown): StreamResponse
-  /** Whether nothing comes after this one, in a dialect that says so. A message is always the last. */
+  /** Whether this event ends the stream, for dialects that mark the end. A message always ends it. */
   isLast?(event: StreamResponse, data: unknown): boolean
 }
 
-/** Reads one stream and keeps in mind what it is about. */
+/** Decodes one stream and remembers its task and context. */
 export function createStreamDecoder({ request, facts }: StreamRequest, reader: FrameReader): StreamDecoder {
   const known: { -readonly [K in keyof Known]: Known[K] } = knownFrom(request, facts)
   let isOver = false
@@ -121,7 +123,7 @@ export function createStreamDecoder({ request, facts }: StreamRequest, reader: F
   }
 }
 
-/** Frames that only keep a connection open, and the word of the peers that end their streams with one. */
+/** Frames that only keep the connection open, and `[DONE]`. */
 function isNothing(data: unknown): boolean {
   return data === undefined || data === null || data === '' || data === '[DONE]'
 }

@@ -1,6 +1,6 @@
 /**
- * A stream that is read, as v1.0 tells it: the task once, at the beginning, then what is new (RM-STR-2).
- * Older peers never show the task, or show it whole with every status; some go on after its end.
+ * Converts a decoded stream to v1.0's form: the task once, at the beginning, then updates (RM-STR-2). Older peers never
+ * send the task, or send the whole task with every status; some send events after its end.
  */
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
 import type { Part } from '../model/part.js'
@@ -9,8 +9,8 @@ import type { IncomingFrame, StreamDecoder } from './client-dialect.js'
 
 export class FollowedTask {
   #state: TaskState | undefined
-  /** How much was told of each artifact, by id. */
-  readonly #told = new Map<string, number>()
+  /** Amount of content received for each artifact, by id. */
+  readonly #received = new Map<string, number>()
 
   get hasBegun(): boolean {
     return this.#state !== undefined
@@ -27,22 +27,22 @@ export class FollowedTask {
   addArtifact(update: TaskArtifactUpdateEvent): readonly StreamResponse[] {
     if (this.#state !== undefined && isTerminal(this.#state)) return nothing
     const { taskId: id, contextId, artifact, append } = update
-    const before = append ? (this.#told.get(artifact.artifactId) ?? 0) : 0
+    const before = append ? (this.#received.get(artifact.artifactId) ?? 0) : 0
     const event = { artifactUpdate: update }
     const events =
       this.#state === undefined
         ? [...this.#begin({ id, contextId, status: { state: 'TASK_STATE_WORKING' } }), event]
         : [event]
-    this.#told.set(artifact.artifactId, before + amountOf(artifact.parts))
+    this.#received.set(artifact.artifactId, before + amountOf(artifact.parts))
     return events
   }
 
-  /** A whole task: of its artifacts only those that say more than the events before, and its status. */
+  /** Adds a whole task: emits its status, and the artifacts that have more content than the events before. */
   addTask(task: Task): readonly StreamResponse[] {
     if (this.#state === undefined) return this.#begin(task)
     const about = { taskId: task.id, contextId: task.contextId }
     const news = (task.artifacts ?? []).filter(
-      ({ artifactId, parts }) => amountOf(parts) > (this.#told.get(artifactId) ?? -1),
+      ({ artifactId, parts }) => amountOf(parts) > (this.#received.get(artifactId) ?? -1),
     )
     return [
       ...news.flatMap((artifact) => this.addArtifact({ ...about, artifact })),
@@ -52,18 +52,18 @@ export class FollowedTask {
 
   #begin(task: Task): readonly StreamResponse[] {
     this.#state = task.status.state
-    for (const { artifactId, parts } of task.artifacts ?? []) this.#told.set(artifactId, amountOf(parts))
+    for (const { artifactId, parts } of task.artifacts ?? []) this.#received.set(artifactId, amountOf(parts))
     return [{ task }]
   }
 
-  /** An ended task does not change, and none becomes new again. */
+  /** An ended task does not change, and no task returns to the submitted state. */
   #isStale(next: TaskState): boolean {
-    const now = this.#state as TaskState // asked after the beginning only
+    const now = this.#state as TaskState // only called after the first event
     return isTerminal(now) || (next === 'TASK_STATE_SUBMITTED' && now !== next)
   }
 }
 
-/** The same for a text in chunks and in one piece. */
+/** Equal for a text in chunks and in one piece. */
 function amountOf(parts: readonly Part[]): number {
   let amount = 0
   for (const part of parts) amount += 'text' in part ? part.text.length : 1
@@ -73,8 +73,8 @@ function amountOf(parts: readonly Part[]): number {
 export const nothing: readonly never[] = []
 
 /**
- * Reads a stream until its peer has said the last word: `[DONE]`, which clients of every dialect tolerate (RL-L2-1), or
- * a frame that is the last by what it says, for which `over` is called. What comes behind it is not read.
+ * Decodes a stream up to its end: `[DONE]`, which clients of every dialect accept (RL-L2-1), or a frame for which
+ * `decode` calls `over`. Later frames are ignored.
  */
 export function untilOver(
   decode: (frame: IncomingFrame, over: () => void) => readonly StreamResponse[],

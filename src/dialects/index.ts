@@ -1,4 +1,4 @@
-/** Dialects: the wire formats of protocol versions, those of this package and the contract for one of your own. */
+/** Dialects: the wire formats of protocol versions, and the contract for writing your own. */
 
 // Write a dialect: the server's side
 
@@ -39,7 +39,7 @@ export type {
   StreamRequest,
 } from './client-dialect.js'
 
-// Look at the dialects of this package
+// Inspect the dialects of this package
 
 export { hasTasks } from './client-dialect.js'
 export { clientDialects, newestVersion } from './clients.js'

@@ -1,10 +1,10 @@
 /**
- * How the answers of peers are read, in v1.0 and 0.3 alike. Requests are checked to the letter; answers are
- * taken as they come, as long as they can be made sense of: what a peer leaves out is absent or empty here,
- * and `gaps.ts` fills in what the call can tell.
+ * Decoders for responses of peers, shared by v1.0 and 0.3. Requests are checked strictly; responses are accepted if
+ * they can be interpreted. Members that a peer omits are absent or empty here; `fill-missing.ts` takes them from the
+ * request.
  *
- * A status without a state, or in one that says nothing (`TASK_STATE_UNSPECIFIED`, `unknown`), reads as
- * WORKING: not known to have ended and not known to ask anything, so that the caller looks again.
+ * A status without a state, or with an unspecified one (`TASK_STATE_UNSPECIFIED`, `unknown`), is decoded as WORKING: it
+ * is not known to have ended or to ask a question, so the caller polls again.
  */
 import type { Artifact } from '../model/artifact.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
@@ -30,7 +30,7 @@ import {
   utcTimestamp,
 } from './decode.js'
 
-/** A message without parts is no reason to lose the task around it, nor is one without an id or a role. */
+/** Accepts messages without parts, id or role: the task around them must not be lost. */
 export function toldMessage(part: Decoder<Part>): Decoder<Message> {
   return converted(
     object<Partial<Message>>(
@@ -48,15 +48,15 @@ export function toldMessage(part: Decoder<Part>): Decoder<Message> {
     ),
     (read, faults): Message | undefined => {
       const { messageId, role: speaker, parts } = read
-      if (messageId !== undefined && speaker && parts) return read as Message // that is all it needs
+      if (messageId !== undefined && speaker && parts) return read as Message // all required members are present
       if (messageId === undefined && !speaker && !parts) return refuse(faults, 'must have a messageId, a role or parts')
-      // Agents are who answers.
+      // The agent is the author of a response.
       return { ...read, messageId: messageId ?? '', role: speaker ?? 'ROLE_AGENT', parts: parts ?? [] }
     },
   )
 }
 
-/** A time that cannot be read is no reason to lose what happened then. */
+/** Ignores an invalid time: the event around it must not be lost. */
 const toldTime: Decoder<string> = (value) => utcTimestamp(value, [])
 
 export interface ToldObjects {
@@ -77,14 +77,14 @@ export function toldObjects(part: Decoder<Part>, message: Decoder<Message>): Tol
       metadata: optional(struct),
       extensions: optional(array(string)),
     }),
-    (read) => (read.parts ? (read as Artifact) : { ...read, parts: [] }), // an artifact needs parts only
+    (read) => (read.parts ? (read as Artifact) : { ...read, parts: [] }), // `parts` is the only required member
   )
   const status = converted(
     object<Partial<TaskStatus>>(
       { state: optional(toldState), message: optional(message), timestamp: optional(toldTime) },
       { aliases: { message: ['update'] } },
     ),
-    (read) => (read.state ? (read as TaskStatus) : { ...read, state: 'TASK_STATE_WORKING' as const }), // a status needs a state only
+    (read) => (read.state ? (read as TaskStatus) : { ...read, state: 'TASK_STATE_WORKING' as const }), // `state` is the only required member
   )
   const task = converted(
     object<WithoutContext<Task>>({
@@ -95,7 +95,7 @@ export function toldObjects(part: Decoder<Part>, message: Decoder<Message>): Tol
       history: optional(array(message)),
       metadata: optional(struct),
     }),
-    (read) => (read.contextId ? (read as Task) : { ...read, contextId: '' }), // a task needs a context only
+    (read) => (read.contextId ? (read as Task) : { ...read, contextId: '' }), // `contextId` is the only required member that may be missing
   )
   const statusUpdate = ofTask<TaskStatusUpdateEvent>(
     object<WithoutPlace<TaskStatusUpdateEvent>>({
@@ -126,7 +126,7 @@ function ofTask<T extends { readonly taskId: string; readonly contextId: string 
 ): Decoder<T> {
   return converted(decode, (read) => {
     const { taskId = '', contextId = '' } = read
-    // With these two it is whole.
+    // With both ids, the update is complete.
     return (taskId !== '' && contextId !== '' ? read : { ...read, taskId, contextId }) as unknown as T
   })
 }
@@ -142,8 +142,8 @@ const members = ['task', 'message', 'statusUpdate', 'artifactUpdate']
 const memberNames = [...members, 'msg', 'status_update', 'artifact_update']
 
 /**
- * An element of a stream; the answer to a send is read alike. v1.0 and the protobufs tell them apart by the
- * member that is present, 0.3's JSON by `kind`; where neither is there, the shape tells (R3-DM-1).
+ * Decodes an element of a stream, or the response to a send. In v1.0 and the protobufs the member that is present gives
+ * the kind, in 0.3's JSON `kind` does. Without either, the shape decides (R3-DM-1).
  */
 export function toldEvent(
   message: Decoder<Message>,
@@ -189,7 +189,7 @@ function wrapped(name: keyof AnyEvent, value: object | undefined): StreamRespons
   return value && ({ [name]: value } as unknown as StreamResponse) // each name comes with the value of its type
 }
 
-/** A page, or the tasks alone: 0.3 promises no more. */
+/** A page, or the tasks alone: 0.3 guarantees no more. */
 export function toldTaskList(task: Decoder<Task>): Decoder<ListTasksResponse> {
   const page = object<Partial<ListTasksResponse>>({
     tasks: optional(array(task)),

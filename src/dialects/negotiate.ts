@@ -1,8 +1,8 @@
-/** Which dialect a call is spoken in, by its version and by what it asks for (R-VER, RM-DET-1). */
+/** Selects the dialect of a call by its version and its method or path (R-VER, RM-DET-1). */
 import { A2AError, clip } from '../model/errors.js'
 import type { Dialect } from './dialect.js'
 
-/** What a call without a version means: the letter of R-VER-3. */
+/** The version of a call that states none (R-VER-3). */
 const impliedVersion = '0.3'
 
 /** `1.0.1` and `1.0` are the same version (R-VER-5). */
@@ -21,24 +21,24 @@ export interface VersionRequest {
 }
 
 /**
- * The dialects the call may be spoken in, best first: nearly always one. When none has the method, the
- * one whose version was asked for, to say so. A version nobody offers is `VERSION_NOT_SUPPORTED`, also
- * for unknown methods: it is checked before the method is looked at (R-VER-4).
+ * The dialects that may serve the call, best first: nearly always one. If none has the method, the dialect of the
+ * stated version, which encodes the error. A version that no dialect offers is `VERSION_NOT_SUPPORTED`, even for
+ * unknown methods: the version is checked before the method (R-VER-4).
  */
 export function negotiate(
   offered: readonly Dialect[],
   { version, isSpokenIn, assumeV1 }: VersionRequest,
 ): readonly Dialect[] {
   const asked = askedVersion(version)
-  const spoken = offered.filter((dialect) => accepts(dialect, asked) && isSpokenIn(dialect))
+  const matching = offered.filter((dialect) => accepts(dialect, asked) && isSpokenIn(dialect))
   if (asked === undefined) {
-    // What an older dialect may mean, it means: only v1.0's callers are told to name their version.
-    const older = spoken.filter((dialect) => !dialect.requiresVersion)
+    // Ambiguous calls resolve to the older version: only v1.0 requires callers to state their version.
+    const older = matching.filter((dialect) => !dialect.requiresVersion)
     if (older.length > 0) return [...older].sort(knownByPathFirst)
-    if (assumeV1 && spoken.length > 0) return spoken
-  } else if (spoken.length > 0) {
-    const exact = spoken.filter(({ versions }) => versions.includes(asked))
-    return exact.length > 0 ? exact : spoken
+    if (assumeV1 && matching.length > 0) return matching
+  } else if (matching.length > 0) {
+    const exact = matching.filter(({ versions }) => versions.includes(asked))
+    return exact.length > 0 ? exact : matching
   }
   const named = offered.find(({ versions }) => versions.includes(asked ?? impliedVersion))
   if (named) return [named]
@@ -50,14 +50,14 @@ export function negotiate(
   )
 }
 
-/** The dialect for errors about calls that cannot be read far enough to tell. */
+/** The dialect for errors about calls that cannot be decoded far enough to select one. */
 export function dialectByVersion(offered: readonly Dialect[], version: string | undefined): Dialect {
   const asked = askedVersion(version)
   const named = offered.find(({ versions }) => asked !== undefined && versions.includes(asked))
-  return named ?? (offered[0] as Dialect) // an endpoint offers at least one
+  return named ?? (offered[0] as Dialect) // an endpoint has at least one
 }
 
-/** The version a call names as `Major.Minor`; absent when it names none. */
+/** The stated version as `Major.Minor`; undefined if the call states none. */
 export function askedVersion(version: string | undefined): string | undefined {
   return version?.trim() ? majorMinor(version) : undefined
 }
@@ -67,7 +67,7 @@ function accepts(dialect: Dialect, asked: string | undefined): boolean {
   return dialect.acceptedVersions?.includes(asked) === true
 }
 
-/** A dialect without versions was switched on for the sake of its paths (RM-DET-3). */
+/** Dialects without versions come first: the user enabled them for their paths (RM-DET-3). */
 function knownByPathFirst(a: Dialect, b: Dialect): number {
   return Math.min(a.versions.length, 1) - Math.min(b.versions.length, 1)
 }

@@ -1,20 +1,20 @@
 /**
- * Errors of peers, on each binding, as the one class of ours. A reason says exactly which code is meant;
- * without one it follows from the number, the name of a status, or HTTP's status, in this order. What none
- * of them tells is `INTERNAL_ERROR`, with the peer's own code beside it (RM-ERR-4).
+ * Decodes errors of peers, on each binding, to `A2AError`. A reason determines the code. Without one, the JSON-RPC
+ * code, the name of the status and the HTTP status decide, in this order. All other errors are `INTERNAL_ERROR` with
+ * the peer's own code in the details (RM-ERR-4).
  */
 import { A2AError, clip, type ErrorCode, type ErrorDetails, errorCodes, type FieldViolation } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
 import type { ErrorSpelling } from './error-details.js'
-/** What a number of JSON-RPC means in a dialect. */
+/** Error codes of a dialect by JSON-RPC code. */
 export type Meanings = ReadonlyMap<number, ErrorCode>
 
-/** Free for every server to use, and used for anything. */
+/** Servers may use this code for any error. */
 const anyServerError = -32000
 
-/** The numbers of a dialect the other way round: one that stands for several codes means the first. */
+/** Inverts a dialect's table of codes. A JSON-RPC code with several meanings maps to the first. */
 export function meaningsOf(errors: Readonly<Record<ErrorCode, Pick<ErrorSpelling, 'jsonrpc'>>>): Meanings {
-  // Those of the Go SDK, outside the range of the protocol's own.
+  // Codes of the Go SDK, outside the protocol's range.
   const meanings = new Map<number, ErrorCode>([
     [-31401, 'UNAUTHENTICATED'],
     [-31403, 'PERMISSION_DENIED'],
@@ -33,13 +33,13 @@ export interface RpcError {
   readonly data?: unknown
 }
 
-/** Statuses that say by themselves what is meant, whatever general number a body has. */
+/** Statuses that determine the error, even if the body has a general code. */
 const clearStatuses: ReadonlyMap<number, ErrorCode> = new Map([
   [401, 'UNAUTHENTICATED'],
   [403, 'PERMISSION_DENIED'],
-  [409, 'TASK_NOT_CANCELABLE'], // 1.0.0's
+  [409, 'TASK_NOT_CANCELABLE'], // in 1.0.0
   [413, 'PAYLOAD_TOO_LARGE'],
-  [415, 'CONTENT_TYPE_NOT_SUPPORTED'], // 1.0.0's
+  [415, 'CONTENT_TYPE_NOT_SUPPORTED'], // in 1.0.0
   [429, 'RATE_LIMITED'],
   [503, 'UNAVAILABLE'],
 ])
@@ -58,7 +58,7 @@ const otherStatuses: ReadonlyMap<number, ErrorCode> = new Map([
 
 const generalNumbers: ReadonlySet<number | undefined> = new Set([anyServerError, -32600, -32603])
 
-/** `status` is that of HTTP: it says more than a general number does. */
+/** `status` is the HTTP status: it is more specific than a general code. */
 export function readRpcError({ code: number, message, data }: RpcError, meanings: Meanings, status = 200): A2AError {
   const details = readErrorDetails(data)
   const byStatus = generalNumbers.has(number) ? clearStatuses.get(status) : undefined
@@ -67,8 +67,8 @@ export function readRpcError({ code: number, message, data }: RpcError, meanings
 }
 
 /**
- * `{"error": {…}}`, 0.3's bare `{code, message, data}`, problem details, FastAPI's `detail`, or text (RM-ERR-3).
- * `otherwise` is what a dialect knows better than HTTP's status when the body names no code.
+ * Reads `{"error": {…}}`, 0.3's bare `{code, message, data}`, problem details, FastAPI's `detail`, or text (RM-ERR-3).
+ * `otherwise` overrides the HTTP status if the body has no code.
  */
 export function readHttpError(status: number, body: unknown, meanings: Meanings, otherwise?: ErrorCode): A2AError {
   const { message, number, statusName, type, details } = readBody(body)
@@ -86,7 +86,7 @@ export function readHttpError(status: number, body: unknown, meanings: Meanings,
   return makeError(code, { message: message || `The agent answered HTTP ${status}`, details, peerCode })
 }
 
-/** A path that the peer does not have, unless it speaks of a task. */
+/** A 404 means an unknown path, unless its message mentions a task. */
 function missing(message: string): ErrorCode {
   return /\btask\b/i.test(message) ? 'TASK_NOT_FOUND' : 'METHOD_NOT_FOUND'
 }
@@ -105,7 +105,7 @@ function readBody(body: unknown): ReadBody {
   const inner = [whole.error, whole.detail].find(isObject) ?? whole
   const { code, status, type } = inner
   const told = [inner.message, inner.detail, whole.error_description, whole.error, inner.title]
-  const message = told.find((each) => typeof each === 'string' && each !== '') as string | undefined // just looked
+  const message = told.find((each) => typeof each === 'string' && each !== '') as string | undefined // found by its type
   const violations = readViolations(whole.detail)
   return {
     message: message ?? summaryOf(violations),
@@ -123,7 +123,7 @@ function summaryOf(violations: readonly FieldViolation[] = []): string {
     .join('; ')
 }
 
-/** The first line of a text; nothing of a web page. */
+/** The first line of a text; empty for an HTML page. */
 function lineOf(text: string): string {
   const start = text.slice(0, 1000).trim()
   return start.startsWith('<') ? '' : clip(start.split(/[\r\n]/)[0] ?? '')
@@ -142,7 +142,7 @@ const grpcStatuses: ReadonlyMap<string, ErrorCode> = new Map([
   ['INTERNAL', 'INTERNAL_ERROR'],
 ])
 
-/** In 0.3 messages begin with the name of the error; the Python SDK sends no other details (R3-ERR-4). */
+/** In 0.3, messages begin with the name of the error; the Python SDK sends no other details (R3-ERR-4). */
 const namedFirst = /^\s*([A-Za-z]{3,60}Error)\b(: (?=.))?/
 
 export function readGrpcError(status: string, message: string, given: readonly object[]): A2AError {
@@ -176,19 +176,19 @@ function makeError(known: ErrorCode | undefined, { message, details, peerCode, d
   })
 }
 
-/** Data that nothing was read from. */
+/** Keeps data in an unknown form. */
 function peerData({ metadata, rest, violations }: ToldDetails, data: unknown): { readonly peerData?: string } {
   if (metadata || violations || Object.keys(rest).length > 0 || data === undefined || data === null) return {}
   try {
     return { peerData: clip(JSON.stringify(data)) }
   } catch {
-    return {} // nested too deeply to be written
+    return {} // nested too deeply to serialise
   }
 }
 
 export interface ToldDetails extends ErrorDetails {
   readonly code?: ErrorCode
-  /** A reason that is none of ours, or data in no known form: kept for the caller (RM-ERR-4). */
+  /** An unknown reason, or data in an unknown form: kept for the caller (RM-ERR-4). */
   readonly rest: { readonly [key: string]: string }
 }
 
@@ -199,7 +199,7 @@ const mostViolations = 20
 
 const codes: ReadonlySet<string> = new Set(errorCodes)
 
-/** Names that other versions and SDKs have for the same. */
+/** Names of the same errors in other versions and SDKs. */
 const otherNames: ReadonlyMap<string, ErrorCode> = new Map([
   ['AUTHENTICATED_EXTENDED_CARD_NOT_CONFIGURED', 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
   ['EXTENDED_CARD_NOT_CONFIGURED', 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
@@ -209,7 +209,7 @@ const otherNames: ReadonlyMap<string, ErrorCode> = new Map([
   ['UNAUTHORIZED', 'PERMISSION_DENIED'],
 ])
 
-/** The code that `TASK_NOT_FOUND`, `task-not-found`, `TaskNotFound` and each of them with `Error` behind it name. */
+/** The code for `TASK_NOT_FOUND`, `task-not-found` or `TaskNotFound`, each with or without the suffix `Error`. */
 export function codeNamed(name: unknown): ErrorCode | undefined {
   if (typeof name !== 'string' || name.length > 80) return undefined
   const text = name
@@ -228,7 +228,7 @@ export function readErrorDetails(data: unknown): ToldDetails {
   if (Array.isArray(data)) {
     for (const each of data.slice(0, mostEntries)) if (isObject(each)) addDetail(each, told)
   } else if (isObject(data)) {
-    // `{"taskId": "x"}`: facts about the error without words around them.
+    // `{"taskId": "x"}`: metadata without a wrapper.
     if (!addDetail(data, told)) told.metadata = textsIn(data)
   } else if (typeof data === 'string' && data !== '') {
     told.rest = { peerData: clip(data) }
@@ -236,7 +236,7 @@ export function readErrorDetails(data: unknown): ToldDetails {
   return told
 }
 
-/** Each detail has members that no other one has, so that its type need not be known. */
+/** Every kind of detail has members that no other has, so its type is not needed. */
 function addDetail(
   detail: Record<string, unknown>,
   told: { -readonly [K in keyof ToldDetails]: ToldDetails[K] },
@@ -256,7 +256,7 @@ function addDetail(
   return violations !== undefined || delay !== undefined
 }
 
-/** Numbers and flags are told as text (R-ERR-2); what is deeper is left out. */
+/** Numbers and flags become text (R-ERR-2); nested values are dropped. */
 function textsIn(value: Record<string, unknown>): Texts {
   const texts: Texts = {}
   for (const [key, each] of Object.entries(value).slice(0, mostEntries)) {

@@ -1,4 +1,4 @@
-/** A client and a server of one dialect, joined without a wire between them. */
+/** Connects a client and a server of one dialect, without a transport. */
 import { expect } from 'vitest'
 import { TaskFold } from '../model/apply-event.js'
 import { A2AError } from '../model/errors.js'
@@ -14,14 +14,14 @@ export function numberedFacts(): ClientFacts & CallFacts {
   return { newId: () => `id-${++last}`, header: () => null }
 }
 
-/** As another process sees it. */
+/** The value after a JSON round trip. */
 export function sent<T>(value: T): T {
   return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T)
 }
 
-/** What a server decodes when a client encodes a request, and what the client makes of the server's result. */
+/** The request as the server decodes it, and the result as the client decodes it. */
 export interface Exchange {
-  /** The call as it is addressed. */
+  /** The method or route of the call. */
   readonly call: string
   readonly operation: Operation
   readonly params: unknown
@@ -29,7 +29,7 @@ export interface Exchange {
   answer(result: unknown): unknown
   /** Events of the server, as the client reads them. */
   stream(events: readonly StreamResponse[]): Streamed
-  /** What the stream of the server says when it breaks. */
+  /** Fails the server's stream after the events, and returns what the client decodes. */
   breakWith(error: A2AError, events?: readonly StreamResponse[]): Streamed
 }
 
@@ -125,7 +125,7 @@ function incoming({ event, data }: Frame): IncomingFrame {
   return event === undefined ? { data: parsed } : { event, data: parsed }
 }
 
-/** All frames of a stream, read until it says that it is over. */
+/** Decodes all frames of a stream, up to its end. */
 export function streamed(
   decoder: { decode(frame: IncomingFrame): readonly StreamResponse[]; readonly isOver: boolean },
   frames: readonly IncomingFrame[],
@@ -138,7 +138,7 @@ export function streamed(
   return { events, isOver: decoder.isOver }
 }
 
-/** The task that the events of a stream tell of. A task that is told again starts over. */
+/** Folds the events of a stream to a task. A repeated task starts over. */
 export function folded(events: readonly StreamResponse[]): Task | undefined {
   let fold: TaskFold | undefined
   for (const body of events) {
@@ -162,7 +162,7 @@ export function refusalOf(work: () => unknown): A2AError {
   throw new Error('Nothing was refused')
 }
 
-/** Reading may fail, but only in one way. */
+/** Decoders may throw `A2AError` only. */
 export function expectA2AErrors(work: () => unknown): void {
   try {
     work()

@@ -1,6 +1,6 @@
 /**
- * Differences between SDKs that the protocol does not settle, by the user agent of the peer. One table decides about
- * reading and writing; `docs/dialects.md` is generated from it.
+ * Differences between SDKs that the protocol does not settle, by the user agent of the peer. Decoding and encoding use
+ * the same table; `docs/dialects.md` is generated from it.
  */
 import type { CallFacts } from './dialect.js'
 
@@ -17,7 +17,7 @@ export interface Quirks {
 }
 
 export interface PeerQuirks extends Quirks {
-  /** For the documentation. */
+  /** Name of the peer in the documentation. */
   readonly peer: string
   /** Product names in its user agents, in lower case. */
   readonly products: readonly string[]
@@ -26,7 +26,7 @@ export interface PeerQuirks extends Quirks {
 const javaScript: Quirks = { fileBytes: 'raw', streamErrors: 'body' }
 const others: Quirks = { fileBytes: 'base64', streamErrors: 'event' }
 
-/** The first row with a product of the user agent decides: our gRPC client names `grpc-node-js` behind `dragoman`. */
+/** The first row with a product of the user agent applies: our gRPC client sends `grpc-node-js` after `dragoman`. */
 export const peerQuirks: readonly PeerQuirks[] = [
   { peer: 'Dragoman', products: ['dragoman'], ...others },
   { peer: 'Node.js', products: ['node', 'undici', 'node-fetch', 'axios', 'grpc-node-js'], ...javaScript },
@@ -53,7 +53,7 @@ export const peerQuirks: readonly PeerQuirks[] = [
   },
 ]
 
-/** Browsers, peers without a user agent, and peers that are in no row. */
+/** Browsers, peers without a user agent, and peers without a row. */
 export const unknownPeer: Quirks = { fileBytes: 'guessed', streamErrors: 'event' }
 
 const ranks: ReadonlyMap<string, number> = new Map(

@@ -1,4 +1,4 @@
-/** Shared checks of the recognisers: which dialect a card or a webhook body is written in. */
+/** Shared checks that recognise the dialect of a card or a webhook body. */
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -6,7 +6,7 @@ export function hasAny(value: Json, ...names: string[]): boolean {
   return names.some((name) => Object.hasOwn(value, name) && value[name] !== undefined && value[name] !== null)
 }
 
-/** The list of interfaces that v1.0 introduced. An empty list beside an address offers nothing, so the address counts. */
+/** Whether the card has v1.0's list of interfaces. An empty list beside an address does not count. */
 export function listsInterfaces(card: Json): boolean {
   const interfaces = card.supportedInterfaces ?? card.supported_interfaces
   const isEmpty = Array.isArray(interfaces) && interfaces.length === 0 && typeof card.url === 'string'

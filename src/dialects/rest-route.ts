@@ -1,4 +1,4 @@
-/** Finds a dialect's route for a verb and path. `:` actions are matched before plain ids (R-REST-1). */
+/** Finds a dialect's route for an HTTP method and path. `:` actions are matched before plain ids (R-REST-1). */
 
 import { invalidField } from '../model/errors.js'
 import type { RestRequest } from './client-dialect.js'
@@ -44,7 +44,7 @@ function compile(route: RestRoute): CompiledRoute {
   return { route, names, pattern: new RegExp(`^${source}/?$`) }
 }
 
-/** `/tasks/{id}:cancel` rather than `/tasks/{id}`. */
+/** Whether the route is an action such as `/tasks/{id}:cancel`. */
 export function isAction({ path }: RestRoute): boolean {
   return /\}:/.test(path)
 }
@@ -57,13 +57,13 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** A value without which there is no request. Callers in JavaScript may forget it. */
+/** Requires a value: JavaScript callers may omit it. */
 export function given(field: string, value: string | undefined): string {
   if (typeof value === 'string' && value !== '') return value
   throw invalidField(field, 'is required')
 }
 
-/** A value as one segment of a path. An empty one would address the list around it, dots what is above it. */
+/** Encodes a value as one path segment. An empty segment would address the list, dots a parent path. */
 export function segment(field: string, value: string | undefined): string {
   const text = given(field, value)
   if (text === '.' || text === '..') throw invalidField(field, 'cannot be part of an address')
@@ -72,7 +72,7 @@ export function segment(field: string, value: string | undefined): string {
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Query parameters are text: numbers decimal, flags `true` or `false` (R-REST-2). */
+/** Creates a GET request. Query parameters are text: numbers decimal, flags `true` or `false` (R-REST-2). */
 export function get(path: string, params: Query = {}): RestRequest {
   const query: Record<string, string> = {}
   for (const [name, value] of Object.entries(params)) if (value !== undefined) query[name] = String(value)

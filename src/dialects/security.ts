@@ -1,4 +1,7 @@
-/** Security schemes and requirements of cards: as v1.0 and the protobufs spell them, and as 0.3's JSON does, after OpenAPI. */
+/**
+ * Security schemes and requirements of cards: in the form of v1.0 and the protobufs, and in 0.3's JSON, which follows
+ * OpenAPI.
+ */
 import type {
   AgentCard,
   APIKeySecurityScheme,
@@ -23,7 +26,7 @@ import {
   string,
 } from './decode.js'
 
-/** Entries that cannot be read are left out: a card with a scheme of a later version is still a card. */
+/** Drops entries that cannot be decoded: a scheme of a later version must not make the card unreadable. */
 export function mapOf<T>(decode: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
   return (value, faults) => {
     if (!isObject(value)) return refuse(faults, 'must be an object')
@@ -42,7 +45,7 @@ const scopes = optional(mapOf(string))
 const refreshUrl = optional(string)
 const tokenUrl = required(string)
 
-/** gRPC cannot tell a flow with no scopes from one that does not speak of them. */
+/** gRPC does not distinguish a flow with empty scopes from one without scopes. */
 function scoped<F extends { readonly scopes?: object }>(decode: Decoder<F>): Decoder<F> {
   return converted(decode, (flow) => (flow.scopes ? flow : { ...flow, scopes: {} }))
 }
@@ -70,13 +73,13 @@ const flows: Decoder<OAuthFlows> = (value, faults) => {
     if (flow && own.length === 0) found.push([name, flow])
     else faulty ??= own
   }
-  if (found.length > 0) return Object.fromEntries(found) as OAuthFlows // each name comes with the flow of its type
+  if (found.length > 0) return Object.fromEntries(found) as OAuthFlows // each name has the flow of its type
   if (!faulty) return refuse(faults, 'has no flow that is known')
   faults.push(...faulty)
   return undefined
 }
 
-/** The official JavaScript SDK serves cards with its own wrappers around what is one of several. */
+/** The official JavaScript SDK wraps `oneof` members of cards in objects of its own. */
 function unwrapped(value: unknown, wrapper: string): unknown {
   const inner = isObject(value) ? value[wrapper] : undefined
   return isObject(inner) && typeof inner.$case === 'string' ? { [inner.$case]: inner.value } : value
@@ -86,7 +89,7 @@ function memberOf(value: Record<string, unknown>, name: string): unknown {
   return value[name] ?? value[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] ?? undefined
 }
 
-/** 0.3's `type`, v1.0's member, and what is inside. */
+/** 0.3's `type`, v1.0's member, and the decoder of the scheme. */
 const schemeDecoders: readonly (readonly [string, string, Decoder<object>])[] = [
   [
     'apiKey',
@@ -121,14 +124,14 @@ export const securityScheme: Decoder<SecurityScheme> = (value, faults) => {
     const inner = memberOf(wire, member) ?? (wire.type === type ? wire : undefined)
     if (inner === undefined) continue
     const scheme = decode(inner, faults)
-    return scheme && ({ [member]: scheme } as unknown as SecurityScheme) // each member comes with its own type
+    return scheme && ({ [member]: scheme } as unknown as SecurityScheme) // each member has its own type
   }
   return refuse(faults, 'is of no type that is known')
 }
 
 const scopeList = array(string)
 
-/** `["scope"]`, or `{list: ["scope"]}`. Scopes that cannot be read count as none: the scheme is still required. */
+/** `["scope"]`, or `{list: ["scope"]}`. Unreadable scopes count as empty: the scheme is still required. */
 function scopesOf(value: unknown): { readonly list?: readonly string[] } {
   const faults: Fault[] = []
   const list = scopeList(isObject(value) ? value.list : value, faults)
@@ -136,8 +139,8 @@ function scopesOf(value: unknown): { readonly list?: readonly string[] } {
 }
 
 /**
- * `{name: [scopes]}`, the protobuf's `{schemes: {name: {list}}}`, or the Go SDK's `{schemes: {name: [scopes]}}`.
- * Every name is kept: without one of them the requirement would ask for less than the agent does.
+ * `{name: [scopes]}`, the protobuf's `{schemes: {name: {list}}}`, or the Go SDK's `{schemes: {name: [scopes]}}`. Every
+ * name is kept: without one of them the requirement would be weaker than the agent's.
  */
 export const securityRequirement: Decoder<SecurityRequirement> = (value, faults) => {
   if (!isObject(value)) return refuse(faults, 'must be an object')

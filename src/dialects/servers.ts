@@ -34,18 +34,18 @@ export function findDialect(given: string, dialects: readonly Dialect[] = server
   return dialects.find(({ name }) => name === given) ?? dialects.find(({ versions }) => versions.includes(version))
 }
 
-/** A dialect at a path below the agent's, where no other dialect is understood. */
+/** A dialect at a path below the agent's, at which no other dialect is served. */
 export interface PinnedDialect {
-  /** A name, or a dialect of your own. */
+  /** The name of a dialect, or a dialect of your own. */
   readonly dialect: DialectName | Dialect
-  /** Such as `/legacy`. `/` is the agent's own address, where the methods of a call tell the dialects apart. */
+  /** A path such as `/legacy`. At `/`, the agent's own address, the method of a call selects the dialect. */
   readonly path: string
 }
 
 /** Names and dialects of your own, pinned or not. `all`: every dialect of this package. */
 export type DialectChoice = 'all' | readonly (DialectName | Dialect | PinnedDialect)[]
 
-/** The dialects that `dialects` names, with the paths it gives them. Default: those that are on by default. */
+/** The dialects that the option `dialects` names, with their paths. Default: those that are on by default. */
 export function chosenDialects(
   choice: DialectChoice | undefined,
   known: readonly Dialect[] = serverDialects,

@@ -1,8 +1,8 @@
 /**
- * The answer of one turn as a whole, for dialects that repeat it at the end (RM-STR-4).
+ * The whole response of one turn, for dialects that repeat it at the end (RM-STR-4).
  *
- * An answer has up to three sources, best first: the artifacts, the words that came with the last
- * state, the progress on the way there. A dialect takes the first one it can express.
+ * A response has up to three sources, best first: the artifacts, the message of the last status, and earlier progress
+ * messages. A dialect takes the first source that it can express.
  */
 import type { TaskArtifactUpdateEvent } from '../model/event.js'
 import type { Message } from '../model/message.js'
@@ -11,12 +11,12 @@ import type { Task, TaskState } from '../model/task.js'
 
 export type AnswerSources = readonly (readonly Part[])[]
 
-/** The answer of a task that was read rather than followed. */
+/** The response in a task that was read, not streamed. */
 export function answerOf({ artifacts = [], status }: Task): AnswerSources {
   return [artifacts.flatMap(({ parts }) => joinTexts(parts)), status.message?.parts ?? []]
 }
 
-/** Collects an answer while it is streamed. Adding costs the same however much was added before. */
+/** Collects a response while it is streamed. Adding takes constant time. */
 export class TurnAnswer {
   readonly #artifacts = new Map<string, Part[]>()
   readonly #progress: Part[] = []
@@ -31,7 +31,7 @@ export class TurnAnswer {
     for (const part of parts) this.#progress.push(part)
   }
 
-  /** A stream that lost its place shows the task as it is and goes on from there (E-4). */
+  /** Handles the snapshot that a stream sends after it lost events (E-4). */
   startOver({ artifacts = [] }: Task): void {
     this.#artifacts.clear()
     this.#progress.length = 0
@@ -44,14 +44,14 @@ export class TurnAnswer {
   }
 }
 
-/** What is said of a task that ended without a word. */
+/** Text for a task that ended without a message. */
 export function endSentence(state: TaskState): string {
   if (state === 'TASK_STATE_COMPLETED') return 'The task is done'
   if (state === 'TASK_STATE_CANCELED') return 'The task was canceled'
   return state === 'TASK_STATE_REJECTED' ? 'The agent rejected the task' : 'The task failed'
 }
 
-/** Neighbouring texts as one part: chunks are a matter of the stream, not of the answer. */
+/** Joins adjacent texts to one part: the chunks of a stream are not significant. */
 function joinTexts(parts: readonly Part[]): readonly Part[] {
   if (parts.length < 2) return parts
   const joined: Part[] = []

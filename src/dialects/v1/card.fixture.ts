@@ -1,6 +1,6 @@
 import type { AgentCard } from '../../model/agent-card.js'
 
-/** A card with every member there is. */
+/** A card with every member. */
 export const card: AgentCard = {
   name: 'Adder',
   description: 'Adds numbers',

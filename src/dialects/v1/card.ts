@@ -1,4 +1,7 @@
-/** Reads v1.0 cards leniently: what a client can do without may be missing. Hybrid cards are read as v1.0's (RM-CARD-3). */
+/**
+ * Leniently reads v1.0 cards: members that a client does not need may be missing. Hybrid cards are read as v1.0's
+ * (RM-CARD-3).
+ */
 import type {
   AgentCapabilities,
   AgentCard,
@@ -17,7 +20,7 @@ import { mapOf, securityRequirement, securityScheme, withSingleFlows } from '../
 const text = optional(string)
 const texts = optional(array(string))
 
-/** What the prose of v1.0 calls `security`. */
+/** The text of the specification calls it `security`. */
 const securityRequirements = optional(array(securityRequirement))
 const aliases = { securityRequirements: ['security'] }
 
@@ -28,7 +31,7 @@ const supportedInterface = converted(
     tenant: text,
     protocolVersion: text,
   }),
-  // Drafts had no versions here, and no other version has the list.
+  // Drafts had no version here, and no other version has the list.
   ({ protocolVersion = '1.0', ...rest }): AgentInterface => ({ ...rest, protocolVersion }),
 )
 
@@ -109,7 +112,7 @@ const card = converted(
   }),
 )
 
-/** Signatures are of the card as it came: verify that one. */
+/** Signatures cover the card as received: verify that one. */
 export function decodeCard(wire: unknown): AgentCard {
   return decodeOrThrow(card, wire)
 }
@@ -136,7 +139,7 @@ function toV1Send(request: SendMessageRequest): SendMessageRequest {
   return { ...request, configuration: { ...configuration, taskPushNotificationConfig: toV1Config(config) } }
 }
 
-/** Values are those of their operations: the service that makes them says so, the table cannot. */
+/** The service guarantees that a value has its operation's type; the table cannot express that. */
 type Conversions = { readonly [O in Operation]?: (value: never) => unknown }
 
 const results: Conversions = {

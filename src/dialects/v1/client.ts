@@ -1,4 +1,4 @@
-/** v1.0 as callers speak it. */
+/** The client's side of v1.0. */
 
 import type { StreamResponse } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
@@ -41,7 +41,7 @@ const told = toldObjects(toldPart, message)
 const event = toldEvent(message, told, { hasKinds: false })
 const taskList = toldTaskList(told.task)
 
-/** Credentials may be kept from the reader, and the scheme with them. */
+/** Servers may omit the credentials and their scheme. */
 const authentication = converted(
   object<Partial<Omit<AuthenticationInfo, 'schemes'>>>({ scheme: optional(string), credentials: optional(string) }),
   ({ scheme, ...rest }): AuthenticationInfo | undefined => (scheme === undefined ? undefined : { scheme, ...rest }),
@@ -61,7 +61,7 @@ const pushConfigPage = object<Partial<ListTaskPushNotificationConfigsResponse>>(
   nextPageToken: optional(string),
 })
 
-/** A page, or the configs alone as in 0.3. */
+/** A page, or a list of configs as in 0.3. */
 const pushConfigList: Decoder<Partial<ListTaskPushNotificationConfigsResponse>> = (value, faults) =>
   pushConfigPage(Array.isArray(value) ? { configs: value } : value, faults)
 
@@ -69,7 +69,7 @@ export function decodeEvent(wire: unknown): StreamResponse {
   return decodeOrThrow(event, wire)
 }
 
-/** The task is in the path over REST, and some servers leave it there. */
+/** Over REST the path names the task, and some servers omit it from the body. */
 function withTask(config: TaskPushNotificationConfig, { taskId }: Known): TaskPushNotificationConfig {
   return config.taskId === undefined && taskId !== undefined ? { ...config, taskId } : config
 }
@@ -82,7 +82,7 @@ const decodeTask: Decode = (answer, request, facts): Task =>
 const decodeConfig: Decode = (answer, request, facts): TaskPushNotificationConfig =>
   withTask(decodeOrThrow(pushConfig, answer), knownFrom(request, facts))
 
-/** For streams: an answer that is none is the only element of one, and read as such. */
+/** Leaves a response that is not a stream as it is: the stream decoder reads it as the only element. */
 const asItIs: Decode = (answer) => answer
 
 export const decoders: Readonly<Record<Operation, Decode>> = {
@@ -107,7 +107,7 @@ export const decoders: Readonly<Record<Operation, Decode>> = {
   getExtendedAgentCard: (answer) => decodeCard(answer),
 }
 
-/** Below the tenant the request is for, where it names one (R-TEN-2). */
+/** Adds the tenant's prefix if the request names a tenant (R-TEN-2). */
 function under(tenant: string | undefined, path: string): string {
   return tenant ? `/${segment('tenant', tenant)}${path}` : path
 }
@@ -139,7 +139,7 @@ function cancelTask({ tenant, id, ...body }: CancelTaskRequest): RestRequest {
   return post(ofTask(tenant, id, ':cancel'), body)
 }
 
-/** GET in the protocol file, POST in the prose and in most clients; whoever serves only one serves POST. */
+/** GET in the protocol file, POST in the text and in most clients. Servers with only one of them serve POST. */
 function subscribeToTask({ tenant, id }: SubscribeToTaskRequest): RestRequest {
   return post(ofTask(tenant, id, ':subscribe'), {})
 }
@@ -164,7 +164,7 @@ function getExtendedCard({ tenant }: GetExtendedAgentCardRequest): RestRequest {
   return get(under(tenant, '/extendedAgentCard'))
 }
 
-/** Requests are those of their operations: the service that is called says so, the table cannot. */
+/** The service guarantees that a request has its operation's type; the table cannot express that. */
 function of<Request extends object>(make: (request: Request) => RestRequest): RestRequestCodec['encode'] {
   return (request) => make((request ?? {}) as Request)
 }
@@ -186,12 +186,12 @@ export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']
 const names = Object.keys(table) as Operation[]
 
 function eachOperation<C>(make: (name: Operation) => C): Readonly<Record<Operation, C>> {
-  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Operation, C> // the names are all there are
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Operation, C> // the names are all operations
 }
 
 const methods = eachOperation<string>((name) => table[name].name)
 
-/** The model is v1.0's JSON: requests go out as they are, without members of older versions. */
+/** The model is v1.0's JSON: requests are sent unchanged, without members of older versions. */
 const requests = eachOperation<RequestCodec>((name) => ({
   encode: (request) => toV1Request(name, request),
   decode: decoders[name],

@@ -1,10 +1,10 @@
-/** v1.0's spelling of every error. */
+/** Error codes and statuses of v1.0. */
 import type { ErrorCode } from '../../model/errors.js'
 import type { ErrorSpelling } from '../error-details.js'
 
 /** The releases of v1.0 that differ in the HTTP and gRPC statuses of errors. */
 export const errorProfiles = ['1.0.0', '1.0.1'] as const
-/** The release whose statuses are sent: they changed in the first errata. */
+/** The release whose statuses are sent: the first errata changed them. */
 export type ErrorProfile = (typeof errorProfiles)[number]
 
 type Errors = Readonly<Record<ErrorCode, ErrorSpelling>>
@@ -35,7 +35,7 @@ export const errors: Errors = {
   UNAVAILABLE: { jsonrpc: -32603, http: 503, grpc: 'UNAVAILABLE' },
 }
 
-/** What 1.0.0 said otherwise. */
+/** Statuses that differ in 1.0.0. */
 const before: Partial<Errors> = {
   TASK_NOT_CANCELABLE: { jsonrpc: -32002, http: 409, grpc: 'FAILED_PRECONDITION' },
   PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonrpc: -32003, http: 400, grpc: 'UNIMPLEMENTED' },

@@ -9,7 +9,7 @@ import { facts } from './facts.js'
 import { grpcOperations, methods, operations, routes } from './operations.js'
 
 export interface V1Options {
-  /** Which release's HTTP and gRPC statuses errors have. Default 1.0.1. */
+  /** The release whose HTTP and gRPC statuses errors have. Default 1.0.1. */
   readonly errors?: ErrorProfile
 }
 
@@ -77,7 +77,7 @@ export const v1: Dialect = createV1()
 
 const encoder: StreamEncoder = { encode: encodeItem }
 
-/** The shared text, unless somebody on the way put another event in its place. */
+/** Uses the shared text, unless an interceptor replaced the event. */
 function encodeItem({ event, source }: StreamItem): string {
   return source?.body === event ? eventJson(source) : JSON.stringify(event)
 }

@@ -39,7 +39,7 @@ const preReleaseFile = converted(
     name: optional(string),
   }),
   ({ fileWithBytes, fileWithUri, mediaType, name }, faults): FileContent | undefined => {
-    // Writers of all members leave the other one empty.
+    // Writers that send all members leave the unused one empty.
     if (fileWithBytes && fileWithUri) return refuse(faults, 'must have only one of fileWithBytes, fileWithUri')
     const url = fileWithUri || fileWithBytes === undefined ? fileWithUri : undefined
     const raw = url === undefined ? fileWithBytes : undefined
@@ -53,7 +53,7 @@ const preReleaseFile = converted(
   },
 )
 
-/** All members of all kinds of parts; the `oneof` below sees to it that one kind is present. */
+/** All members of all kinds of parts; the `oneof` below requires exactly one kind. */
 interface AnyPart {
   readonly text?: string
   readonly raw?: string
@@ -88,30 +88,30 @@ const preReleasePart = converted(
   withoutFile,
 )
 
-/** A `file` that is no object is a member that the protocol does not know. */
+/** A `file` that is not an object is an unknown member. */
 export const part = ((value, faults) =>
   isObject(value) && isObject(value.file)
     ? preReleasePart(value, faults)
     : releasedPart(value, faults)) as Decoder<Part> // exactly one kind of content is present
 
-/** The members of a draft's file beside the others. */
+/** Moves the members of a draft's file to the part. */
 function withoutFile(read: PreReleasePart): AnyPart {
   if (read.file === undefined) return read
   const { file, ...rest } = read
   return { ...rest, ...file }
 }
 
-/** A part that is told of: servers that write all members of their objects leave the others empty or `null`. */
+/** A part in a response: servers that send all members leave unused ones empty or `null`. */
 export const toldPart: Decoder<Part> = converted(object<PreReleasePart>(preReleaseMembers), (told, faults) => {
   const read = withoutFile(told)
   const present = contents.filter((name) => name in read)
-  if (present.length === 1) return read as Part // one kind of content is what makes it a part
+  if (present.length === 1) return read as Part // exactly one kind of content makes it a part
   const filled = present.filter((name) => read[name] !== '' && read[name] !== null)
   if (filled.length > 1) return refuse(faults, `must have only one of ${filled.join(', ')}`)
   const content = filled[0] ?? present[0]
   if (content === undefined) return refuse(faults, `must have one of ${contents.join(', ')}`)
   const { text: _text, raw: _raw, url: _url, data: _data, ...rest } = read
-  return { [content]: read[content], ...rest } as unknown as Part // its content and what all parts may have
+  return { [content]: read[content], ...rest } as unknown as Part // its content and the members that all parts may have
 })
 
 export const message = object<Message>({

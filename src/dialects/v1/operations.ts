@@ -1,4 +1,4 @@
-/** v1.0's methods and routes. The model is v1.0's JSON; `v1-members.ts` takes out members of older versions. */
+/** Methods and routes of v1.0. The model is v1.0's JSON; `card.ts` removes members of older versions. */
 import { type Operation, operations as table } from '../../model/operations.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
 import type { GrpcCodec, OperationCodec, RestRoute } from '../dialect.js'
@@ -15,7 +15,7 @@ import {
   subscribeToTaskRequest,
 } from './tasks.js'
 
-/** A config that is created on its own must name its task. */
+/** A create request must name the task of the config. */
 const ofTask = object<{ readonly taskId: string }>({ taskId: required(string) })
 const createPushConfigRequest: typeof pushConfig = (value, faults) => {
   ofTask(value, faults)
@@ -36,7 +36,7 @@ const decoders: Record<Operation, Decoder<object>> = {
   getExtendedAgentCard: getExtendedCardRequest,
 }
 
-/** Methods whose `params` may be missing altogether (R-RPC-6). */
+/** Methods whose `params` may be missing (R-RPC-6). */
 const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
 
 function decoder(operation: Operation): (params: unknown) => object {
@@ -48,7 +48,7 @@ function codec(operation: Operation): OperationCodec {
   return {
     decode: decoder(operation),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
-    // A delete answers nothing; its JSON is an empty object (R-PUSH-6).
+    // A deletion returns nothing; its JSON is an empty object (R-PUSH-6).
     encode: (result) => JSON.stringify(toV1Result(operation, result)),
   }
 }
@@ -61,7 +61,7 @@ export const operations = Object.fromEntries(names.map((name) => [name, codec(na
 >
 
 function grpcCodec(operation: Operation): GrpcCodec {
-  return { decode: decoder(operation), encode: (result) => toV1Result(operation, result) as object } // results are objects, or nothing
+  return { decode: decoder(operation), encode: (result) => toV1Result(operation, result) as object } // results are objects or undefined
 }
 
 export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpcCodec(name)])) as Record<
@@ -69,7 +69,7 @@ export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpc
   GrpcCodec
 >
 
-/** Over JSON-RPC and gRPC, with two names that drafts before v1.0 had for them. */
+/** Methods over JSON-RPC and gRPC, with two names from drafts before v1.0. */
 export const methods: ReadonlyMap<string, Operation> = new Map([
   ...names.map((name) => [table[name].name, name] as const),
   ['SetTaskPushNotificationConfig', 'createTaskPushNotificationConfig'],
@@ -80,7 +80,7 @@ export const routes: readonly RestRoute[] = [
   { method: 'POST', path: '/message:send', operation: 'sendMessage' },
   { method: 'POST', path: '/message:stream', operation: 'sendStreamingMessage' },
   { method: 'POST', path: '/tasks/{id}:cancel', operation: 'cancelTask' },
-  // GET in the protocol file, POST in the prose: both are served.
+  // GET in the protocol file, POST in the text: both are served.
   { method: 'GET', path: '/tasks/{id}:subscribe', operation: 'subscribeToTask' },
   { method: 'POST', path: '/tasks/{id}:subscribe', operation: 'subscribeToTask' },
   { method: 'GET', path: '/tasks', operation: 'listTasks' },
