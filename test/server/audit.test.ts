@@ -1,4 +1,4 @@
-/** Who did what, when it is done: one entry a call, on every binding, and never what was said. */
+/** The audit: one entry for each ended call, on every binding, without its content. */
 import { once } from 'node:events'
 import { inspect } from 'node:util'
 import type { ClientReadableStream } from '@grpc/grpc-js'
@@ -37,7 +37,7 @@ async function audited(options: ServeOptions = {}) {
     entries,
     as,
     host: new URL(served.url).host,
-    /** Entries are written when a call has ended, which its caller may see a moment earlier. */
+    /** Entries are written when a call has ended; its caller may see the end a moment earlier. */
     next: async (count: number) => await until(() => entries.length >= count && entries[count - 1]),
     [Symbol.asyncDispose]: () => served.close({ deadlineMs: 0 }),
   }
@@ -61,7 +61,7 @@ const wireClients: readonly (readonly [string, (to: Audited) => WireClient, stri
 describe.each(wireClients)('the audit of calls over %s', (_name, speak, dialect, binding) => {
   const common = { agent: 'Echo', caller: 'alice', scheme: 'apiKey', peer: '127.0.0.1', dialect, binding }
 
-  it('says who called what, with which outcome (R-SEC-5)', async () => {
+  it('records caller, operation and outcome (R-SEC-5)', async () => {
     await using to = await audited()
     const wireClient = speak(to)
     resultOf(await wireClient.send('a private word'))
@@ -80,7 +80,7 @@ describe.each(wireClients)('the audit of calls over %s', (_name, speak, dialect,
       const refused = await to.next(3)
       expect(refused).toMatchObject({
         ...common,
-        // Without a task nothing tells it from 0.3 (RM-DET-4).
+        // Without a task, the server cannot distinguish it from 0.3 (RM-DET-4).
         ...(dialect === 'v0.1' && { dialect: 'v0.3' }),
         operation: 'getTask',
         outcome: 'TASK_NOT_FOUND',
@@ -92,7 +92,7 @@ describe.each(wireClients)('the audit of calls over %s', (_name, speak, dialect,
 })
 
 describe('the audit', () => {
-  it('has calls that were refused at the door, over every binding (R-SEC-5)', async () => {
+  it('records calls that fail authentication, over every binding (R-SEC-5)', async () => {
     await using to = await audited({ limits: { rate: { perSecond: 0.01, burst: 1 } } })
     const stranger = { 'x-api-key': 'wrong-key' }
     const { host } = to
@@ -116,7 +116,7 @@ describe('the audit', () => {
     expect(inspect(to.entries)).not.toContain('wrong-key')
   })
 
-  it('has calls that nobody understands (R-SEC-5)', async () => {
+  it('records calls that cannot be parsed (R-SEC-5)', async () => {
     await using to = await audited()
     const post = (path: string, body: string) =>
       to.as({ ...alice, 'a2a-version': '1.0' })(path, {
@@ -139,7 +139,7 @@ describe('the audit', () => {
     ])
   })
 
-  it('has requests to paths that no agent has, with the words of every refusal (R-SEC-5)', async () => {
+  it('records requests to paths without an agent, with the message of each rejection (R-SEC-5)', async () => {
     const entries: AuditEntry[] = []
     const badge: AuthScheme = {
       name: 'badge',
@@ -168,7 +168,7 @@ describe('the audit', () => {
     ])
   })
 
-  it('says which tenant', async () => {
+  it('records the tenant', async () => {
     await using to = await audited()
     await v1Rest(to.as(alice, '/acme')).send('x')
     await v1Grpc(to.host, undefined, 'acme', alice).send('x')
@@ -176,7 +176,7 @@ describe('the audit', () => {
     expect(to.entries.map(({ tenant }) => tenant)).toEqual(['acme', 'acme'])
   })
 
-  it('has a stream when its reader has left', async () => {
+  it('records a stream when its reader disconnects', async () => {
     const { opened, open } = gate()
     const entries: AuditEntry[] = []
     const slow = agent('Slow', async function* () {
@@ -192,7 +192,7 @@ describe('the audit', () => {
     const peer = v1Peer(host)
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
     const call = peer.stream('SendStreamingMessage', { message }) as ClientReadableStream<object>
-    call.on('error', () => undefined) // it is told that it was cancelled
+    call.on('error', () => undefined) // the error says that the call was cancelled
     await once(call, 'data')
     call.cancel()
     await until(() => entries.length === 2)
@@ -211,7 +211,7 @@ describe('the audit', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('The audit is full'))],
-  ])('harms nobody when it %s', async (_name, audit) => {
+  ])('does not affect calls when it %s', async (_name, audit) => {
     const logged: unknown[] = []
     await using served = await serve(echoAgent, {
       log: (entry) => void (entry.level === 'error' && logged.push(entry.error)),

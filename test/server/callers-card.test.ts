@@ -1,4 +1,4 @@
-/** Cards that are made for their reader, and extensions that every caller must name, in every dialect. */
+/** Cards that depend on the caller, and extensions that every caller must name, in every dialect. */
 import { agent, apiKey, type Served, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/testing/echo-agent.js'
@@ -37,7 +37,7 @@ describe('the extended card', () => {
     return { response, card: (await response.json()) as Json }
   }
 
-  it('is each caller’s own, and only its own cache may keep it (R-XCARD-3)', async () => {
+  it('differs by caller, and only private caches may store it (R-XCARD-3)', async () => {
     await using served = await serve(discreet, { auth })
     for (const [headers, description] of callers) {
       for (const [path, version] of [
@@ -52,7 +52,7 @@ describe('the extended card', () => {
     }
   })
 
-  it('leaves tasks and errors over HTTP+JSON to no cache', async () => {
+  it('lets no cache store tasks and errors over HTTP+JSON', async () => {
     await using served = await serve(discreet, { auth })
     const get = (path: string, headers: Headed) => as(served, headers)(path, { method: 'GET', headers: {} })
     const [[alice]] = callers
@@ -64,7 +64,7 @@ describe('the extended card', () => {
     expect((await get('/tasks', alice)).headers.get('vary')?.toLowerCase()).toBe('x-api-key, a2a-version')
   })
 
-  it('is each caller’s own over JSON-RPC and gRPC, old and new (R-XCARD-3)', async () => {
+  it('differs by caller over JSON-RPC and gRPC, in old and new dialects (R-XCARD-3)', async () => {
     await using served = await serve(discreet, { auth })
     for (const [headers, description] of callers) {
       for (const [method, version] of [
@@ -89,7 +89,7 @@ describe('the extended card', () => {
     }
   })
 
-  it('is refused to strangers on every binding (R-XCARD-3)', async () => {
+  it('is rejected for unauthenticated callers on every binding (R-XCARD-3)', async () => {
     await using served = await serve(discreet, { auth })
     for (const path of ['/extendedAgentCard', '/v1/card']) {
       expect((await described(as(served, {}), path, { 'a2a-version': '1.0' })).response.status).toBe(401)
@@ -103,7 +103,7 @@ describe('the extended card', () => {
     }
   })
 
-  it('names the tenants its reader may use, where not everybody may use them all (R-XCARD-3)', async () => {
+  it('names the tenants that its reader may use, if a policy restricts them (R-XCARD-3)', async () => {
     await using served = await serve(discreet, {
       auth,
       advanced: {
@@ -123,7 +123,7 @@ describe('the extended card', () => {
   })
 })
 
-describe('an extension that is required', () => {
+describe('a required extension', () => {
   const uri = 'urn:test:needed:v1'
   const demanding = agent(
     { ...echoAgent.card, capabilities: { extensions: [{ uri, required: true }] } },

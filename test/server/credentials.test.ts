@@ -1,4 +1,4 @@
-/** AUTH_REQUIRED from end to end: asked for on the wire, brought by another way, used once, found nowhere. */
+/** AUTH_REQUIRED from end to end: requested on the wire, supplied out of band, used once, stored nowhere. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const at =
   (path, init) =>
     fetch(new URL(path, url), { ...init, headers: { ...(init.headers as Record<string, string>), ...headers } })
 
-/** Says which credential each of its turns had. */
+/** Reports the credential of each of its turns. */
 const vault: Agent = agent('Vault', async function* ({ credential, text, caller }) {
   if (credential === undefined) {
     yield askAuth(`Log in to open the vault for ${caller.id}`)
@@ -53,7 +53,7 @@ async function untilAsked(stream: AsyncIterator<TaskSummary>): Promise<TaskSumma
 }
 
 describe.each(peers)('a task that needs a credential, over %s', (_name, speak) => {
-  it('says what it needs, and goes on by itself when it came another way (R-ITA-1, R-ITA-2, R-ITA-3)', async () => {
+  it('names the credential, and continues when it is supplied out of band (R-ITA-1, R-ITA-2, R-ITA-3)', async () => {
     await using served = await serve(vault, { dialects: 'all' })
     const wireClient = speak(served)
     const stream = wireClient.stream('open')[Symbol.asyncIterator]()
@@ -62,7 +62,7 @@ describe.each(peers)('a task that needs a credential, over %s', (_name, speak) =
     const rest = all({ [Symbol.asyncIterator]: () => stream })
     await served.provideCredential({ taskId: id, credential: secret })
     const events = await rest
-    // Streams of older dialects end at the question; those of 1.0 go on (R3-STRM-4).
+    // Streams of older dialects end at the question; those of 1.0 continue (R3-STRM-4).
     if (events.length > 0) {
       expect(lastState(events)).toBe('completed')
       expect(events.map(({ text }) => text ?? '').join('')).toContain(`open with ${secret.length}`)
@@ -72,7 +72,7 @@ describe.each(peers)('a task that needs a credential, over %s', (_name, speak) =
     expect(resultOf(await wireClient.get(id)).text).toBe(`open with ${secret.length}`)
   })
 
-  it('takes messages meanwhile (R-ITA-4)', async () => {
+  it('accepts messages meanwhile (R-ITA-4)', async () => {
     await using served = await serve(echoAgent, { dialects: 'all' })
     const wireClient = speak(served)
     const { id, contextId } = resultOf(await wireClient.send('auth'))
@@ -82,7 +82,7 @@ describe.each(peers)('a task that needs a credential, over %s', (_name, speak) =
 })
 
 describe('subscribers', () => {
-  it('stay through the question and see the end (R-ITA-3)', async () => {
+  it('stay connected through the question and see the end (R-ITA-3)', async () => {
     await using served = await serve(vault)
     const wireClient = v1JsonRpc(at(served))
     const { id = '' } = resultOf(await wireClient.send('open'))
@@ -121,7 +121,7 @@ describe('a credential', () => {
     ])
   })
 
-  it('does not reach a message that came while it was in use (R-ITA-9)', async () => {
+  it('does not reach a message that arrived while it was in use (R-ITA-9)', async () => {
     const { opened, open } = gate()
     const seen: unknown[] = []
     const slow = agent('Slow', async function* ({ credential, text }) {
@@ -152,7 +152,7 @@ describe('a credential', () => {
     ])
   })
 
-  it('is written nowhere: not to the store, the log, the audit, nor any answer (R-ITA-9, R-SEC-5)', async () => {
+  it('appears nowhere: not in the store, the log, the audit or any response (R-ITA-9, R-SEC-5)', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-'))
     const heard: unknown[] = []
     const keep = (entry: unknown) => void heard.push(entry)
@@ -179,7 +179,7 @@ describe('a credential', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('dies with the process: the turn is repeated without it, and asks again (R-ITA-9)', async () => {
+  it('is lost with the process: the turn is repeated without it, and asks again (R-ITA-9)', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-'))
     const seen: unknown[] = []
     const never = new Promise<never>(() => undefined)
@@ -201,7 +201,7 @@ describe('a credential', () => {
     const { id } = (answer as { task: { id: string } }).task
     await before.provideCredential({ taskId: id, credential: secret })
     await until(() => seen.length === 2)
-    // It hangs, and its lease is not renewed: to everybody else it is dead.
+    // It hangs and does not renew its lease: other processes consider it dead.
     const after = createEngine(durable, { store: second, owner: 'after', isOwnerDead: (owner) => owner === 'before' })
     await after.start()
     await until(async () => (await after.getTask({ id }, context)).status.state === 'TASK_STATE_AUTH_REQUIRED')
@@ -217,7 +217,7 @@ describe('a credential', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('is not taken by a task that waits for none (R-ITA-7)', async () => {
+  it('is rejected by a task that waits for none (R-ITA-7)', async () => {
     await using served = await serve(echoAgent)
     const wireClient = v1JsonRpc(at(served))
     for (const word of ['hello', 'ask']) {
@@ -231,7 +231,7 @@ describe('a credential', () => {
     })
   })
 
-  it('that somebody else granted is not taken (R-ITA-8)', async () => {
+  it('is rejected if another caller supplies it (R-ITA-8)', async () => {
     await using served = await serve(vault, { auth: [apiKey({ 'key-a': 'alice', 'key-b': 'bob' })] })
     const wireClient = v1JsonRpc(at(served, { 'x-api-key': 'key-a' }))
     const { id = '' } = resultOf(await wireClient.send('open'))
@@ -243,7 +243,7 @@ describe('a credential', () => {
     await until(async () => resultOf(await wireClient.get(id)).state === 'completed')
   })
 
-  it('is used once, however often it is handed in (R-ITA-8)', async () => {
+  it('is used once, however often it is supplied (R-ITA-8)', async () => {
     await using served = await serve(vault)
     const wireClient = v1JsonRpc(at(served))
     const { id = '' } = resultOf(await wireClient.send('open'))
@@ -254,7 +254,7 @@ describe('a credential', () => {
     await until(async () => resultOf(await wireClient.get(id)).state === 'completed')
   })
 
-  it('goes to the agent that is named, where there are several', async () => {
+  it('goes to the named agent if there are several', async () => {
     const named = (name: string) =>
       agent(name, async function* ({ credential }) {
         yield credential === undefined ? askAuth('Log in') : name

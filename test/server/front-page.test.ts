@@ -1,4 +1,4 @@
-/** An agent's address in a browser. */
+/** The page that browsers get at an agent's address. */
 import { agent, apiKey, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 
@@ -8,7 +8,7 @@ const hostile = agent({ name: '<script>alert(1)</script>', description: 'Says "h
 const asBrowser = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } }
 
 describe('an agent’s address in a browser', () => {
-  it('says what this is, and runs nothing', async () => {
+  it('describes the agent and runs no script', async () => {
     await using served = await serve(hostile)
     const response = await fetch(served.url, asBrowser)
     const page = await response.text()
@@ -28,7 +28,7 @@ describe('an agent’s address in a browser', () => {
     expect(bare.status).toBe(200)
   })
 
-  it('says nothing to those who may not call (R-SEC-2)', async () => {
+  it('requires authentication if calls do (R-SEC-2)', async () => {
     await using served = await serve(hostile, { auth: [apiKey('secret')] })
     const refused = await fetch(served.url, asBrowser)
     expect([refused.status, refused.headers.get('content-type')]).toEqual([
@@ -39,7 +39,7 @@ describe('an agent’s address in a browser', () => {
     expect(known.status).toBe(200)
   })
 
-  it('is for nobody else: programs, other paths, other verbs', async () => {
+  it('is not served to programs, on other paths and for other methods', async () => {
     await using served = await serve(hostile)
     for (const [path, init] of [
       ['', {}],
@@ -56,7 +56,7 @@ describe('an agent’s address in a browser', () => {
     }
   })
 
-  it('is not there where no card is', async () => {
+  it('is not served if there is no card', async () => {
     await using served = await serve(hostile, { dialects: [{ dialect: 'v1', path: '/only' }] })
     expect((await fetch(served.url, asBrowser)).status).toBe(404)
   })

@@ -1,4 +1,4 @@
-/** Hosts by which a server may be called: names that resolve to this machine read nothing (DNS rebinding). */
+/** Accepted `Host` names: pages on names that resolve to this machine get no answer (DNS rebinding). */
 import { agent, apiKey, type ServeOptions, serve } from 'dragoman'
 import { serveRegistry } from 'dragoman/registry'
 import { type AuditEntry, createHandler } from 'dragoman/server'
@@ -9,7 +9,7 @@ const shout = agent('Shout', async function* ({ text }) {
   yield text.toUpperCase()
 })
 
-/** A `GET` with this `Host`, on a connection of its own. */
+/** Sends a `GET` with this `Host` on a separate connection. */
 async function get(url: string, path: string, host: string | undefined, target = path): Promise<number> {
   using client = await connect(url)
   await client.write(`GET ${target} HTTP/1.1\r\n${host === undefined ? '' : `Host: ${host}\r\n`}\r\n`)
@@ -46,7 +46,7 @@ describe('a server without auth on loopback', () => {
     'notlocalhost',
     '127.0.0.1.rebound.example',
     'xn--lcalhost-90a',
-  ])('refuses to answer as %s', async (host) => {
+  ])('rejects the host %s', async (host) => {
     await using server = await served({ metrics: true, routes: [{ path: '/api', answer: async () => new Response() }] })
     for (const path of ['/tasks', '/', '/api', '/metrics', '/.well-known/agent-card.json', '/nowhere'])
       expect(await get(server.url, path, host), path).toBe(403)
@@ -54,14 +54,14 @@ describe('a server without auth on loopback', () => {
   })
 
   it.each(['a@localhost', 'localhost:99999999', 'localhost, rebound.example', '', undefined])(
-    'takes %j for no host',
+    'rejects %j as an invalid host',
     async (host) => {
       await using server = await served()
       expect([400, 403]).toContain(await get(server.url, '/tasks', host))
     },
   )
 
-  it('looks at the target and at Host where they differ', async () => {
+  it('checks the target and `Host` if they differ', async () => {
     await using server = await served()
     const absolute = (host: string) => `http://${host}/tasks`
     expect(await get(server.url, '/tasks', 'localhost', absolute('localhost'))).toBe(200)
@@ -69,7 +69,7 @@ describe('a server without auth on loopback', () => {
     expect(await get(server.url, '/tasks', 'rebound.example', absolute('localhost'))).toBe(403)
   })
 
-  it('names the host and the option, and tells the audit', async () => {
+  it('names the host and the option, and adds an entry to the audit', async () => {
     const entries: AuditEntry[] = []
     await using server = await served({ advanced: { audit: (entry) => entries.push(entry) } })
     using client = await connect(server.url)
@@ -84,7 +84,7 @@ describe('a server without auth on loopback', () => {
     expect(entries).toMatchObject([{ agent: '', outcome: 'PERMISSION_DENIED', peer: '127.0.0.1' }])
   })
 
-  it('accepts the host of its public address, and those it is given', async () => {
+  it('accepts the host of its public address, and those of `allowedHosts`', async () => {
     await using server = await served({
       publicUrl: 'https://agents.example',
       metrics: true,
@@ -107,7 +107,7 @@ describe('a server without auth on loopback', () => {
   })
 })
 
-describe('a server that knows its callers, or is open to all', () => {
+describe('a server with auth, or with an explicit `auth: none`', () => {
   it.each<[string, ServeOptions, number]>([
     ['auth', { auth: [apiKey('k')] }, 401],
     ["auth: 'none'", { auth: 'none' }, 200],
@@ -133,7 +133,7 @@ describe('a handler without a port', () => {
     expect(await ask(['agents.example'], 'http://localhost:3000/tasks', 'rebound.example')).toBe(403)
   })
 
-  it.each(['https://agents.example', 'agents.example:8001', '*', ''])('refuses %j as a host', async (host) => {
+  it.each(['https://agents.example', 'agents.example:8001', '*', ''])('rejects %j as a host', async (host) => {
     await expect(createHandler(shout, { advanced: { allowedHosts: [host] } })).rejects.toThrow(
       /`allowedHosts` must be a list of host/,
     )

@@ -1,4 +1,4 @@
-/** What callers can make large is shown within bounds: the history of a task, and a page of a list. */
+/** Responses stay within bounds although callers can make their content large: histories and pages of lists. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const long = (letter: string) => letter.repeat(400)
 const initials = (task: Task | undefined) => (task?.history ?? []).map((message) => textOf(message)[0])
 
 describe('the history of a task', () => {
-  it('is shown up to so many characters, the newest of it, everywhere (R-HIST-1, R-HIST-5)', async () => {
+  it('is limited in characters to its newest messages, in every response (R-HIST-1, R-HIST-5)', async () => {
     const curious = agent('Curious', async function* () {
       yield ask('?')
     })
@@ -35,7 +35,7 @@ describe('the history of a task', () => {
     }
   })
 
-  it('has its newest message, however long that is', async () => {
+  it('contains its newest message, however long that is', async () => {
     await using served = await serve(
       agent('Mute', async function* () {}),
       { limits: { historyCharacters: 100 } },
@@ -47,14 +47,14 @@ describe('the history of a task', () => {
 })
 
 describe('a page of large tasks', () => {
-  it('ends when it is large enough, and says where the next one begins', async () => {
+  it('ends when it is large enough, and contains the token of the next page', async () => {
     const writer = agent('Writer', async function* ({ text }) {
       yield 'x'.repeat(Number(text))
     })
     await using served = await serve(writer)
     await using client = await connect(served.url)
     for (let n = 0; n < 6; n++) await client.sendMessage(send('3000000'))
-    // Small ones come first: they say nothing of those behind them.
+    // Small tasks come first: their size does not predict that of later ones.
     for (let n = 0; n < 10; n++) await client.sendMessage(send('3'))
     const sizes: number[] = []
     const seen = new Set<string>()
@@ -72,7 +72,7 @@ describe('a page of large tasks', () => {
 describe('a task with more output than one string can hold', () => {
   afterEach(() => vi.restoreAllMocks())
 
-  /** V8 allows about 512 MB. This limit is as far above the largest snapshot, and cheap to pass. */
+  /** V8 allows about 512 MB. This limit is also far above the largest snapshot, and fast to exceed. */
   const maxString = 20_000_000
   const megabyte = 'x'.repeat(1_000_000)
   const limits = { bytesPerTask: 1_000_000_000 }
@@ -83,7 +83,7 @@ describe('a task with more output than one string can hold', () => {
     }
   })
 
-  it.each(['memory', 'sqlite'])('ends, and does so once: the server is ready after a restart (%s)', async (kind) => {
+  it.each(['memory', 'sqlite'])('fails once, and the server is ready after a restart (%s)', async (kind) => {
     const { stringify } = JSON
     vi.spyOn(JSON, 'stringify').mockImplementation(((...given: Parameters<typeof stringify>) => {
       const text = stringify(...given)
@@ -115,7 +115,7 @@ describe('a task with more output than one string can hold', () => {
       await using client = await connect(served.url)
       const { tasks } = await client.listTasks({})
       expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
-      // An answer that cannot be written is an error for its caller alone.
+      // A response that cannot be encoded fails for its caller only.
       await expect(client.getTask({ id: tasks[0]?.id ?? '' })).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
       expect((await fetch(new URL('/readyz', served.url))).status).toBe(200)
     }

@@ -1,4 +1,4 @@
-/** Limits on real sockets: each stops the one who runs into it, says so in the caller's own words, and nobody else. */
+/** Limits on real sockets: each applies to the caller that exceeds it only, with an error in the caller's dialect. */
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
@@ -59,7 +59,7 @@ function message(content: string, more: object = {}) {
   return { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: content }], ...more } }
 }
 
-/** An agent that works until it is let go. */
+/** An agent that works until the test releases it. */
 function patient() {
   const { opened, open } = gate()
   let begun = 0
@@ -74,7 +74,7 @@ function patient() {
 describe('the rate of requests', () => {
   const rate = { perSecond: 0.01, burst: 2 }
 
-  it.each(wireClients)('is kept over %s, for each caller its own (R-SEC-5)', async (_name, speak, code) => {
+  it.each(wireClients)('applies over %s, to each caller separately (R-SEC-5)', async (_name, speak, code) => {
     await using served = await serve(echoAgent, { dialects: 'all', auth, limits: { rate } })
     const hers = speak(served, alice)
     resultOf(await hers.send('one'))
@@ -83,7 +83,7 @@ describe('the rate of requests', () => {
     resultOf(await speak(served, bob).send('one'))
   })
 
-  it('says when to come back, over HTTP and over gRPC (R-SEC-5)', async () => {
+  it('returns the time to retry, over HTTP and over gRPC (R-SEC-5)', async () => {
     await using served = await serve(echoAgent, { auth, limits: { rate: { perSecond: 0.1, burst: 1 } } })
     await post(served, message('one'), alice)
     const refused = await post(served, message('two'), alice)
@@ -97,7 +97,7 @@ describe('the rate of requests', () => {
     expect(failure.details).toContainEqual(expect.objectContaining({ retryDelay: '10s' }))
   })
 
-  it('is kept before the body has been sent (R-SEC-5)', async () => {
+  it('applies before the body has been sent (R-SEC-5)', async () => {
     await using served = await serve(echoAgent, { auth, limits: { rate: { perSecond: 0.01, burst: 1 } } })
     await post(served, message('one'), alice)
     const socket = connect(Number(new URL(served.url).port), '127.0.0.1')
@@ -109,7 +109,7 @@ describe('the rate of requests', () => {
     expect(head.toString()).toMatch(/^HTTP\/1.1 429 /)
   })
 
-  it('is not there for anonymous callers, unless it is said', async () => {
+  it('does not apply to anonymous callers by default', async () => {
     await using open = await serve(echoAgent)
     for (let i = 0; i < 20; i++) expect((await post(open, message('hello'))).status).toBe(200)
     await using limited = await serve(echoAgent, { limits: { rate: { perSecond: 0.01, burst: 1 } } })
@@ -118,7 +118,7 @@ describe('the rate of requests', () => {
     expect(refusalOf(await v1Grpc(hostOf(limited)).send('hello')).code).toBe('RESOURCE_EXHAUSTED')
   })
 
-  it('does not count against the card and the health of the server', async () => {
+  it('does not apply to cards and health checks', async () => {
     await using served = await serve(echoAgent, { auth, limits: { rate: { perSecond: 0.01, burst: 1 } } })
     await post(served, message('one'), alice)
     for (const path of ['/.well-known/agent-card.json', '/healthz'])
@@ -130,11 +130,11 @@ describe('requests with invalid credentials', () => {
   const failedAuthentication = { perSecond: 0.01, burst: 2 }
   const status = async (served: Served, headers: Headed) => (await post(served, message('hello'), headers)).status
 
-  it('are verified only so often from one address; callers that were let in before still pass (R-SEC-5)', async () => {
+  it('are limited by address; callers that were authenticated before still pass (R-SEC-5)', async () => {
     await using served = await serve(echoAgent, { auth, limits: { failedAuthentication } })
     expect(await status(served, alice)).toBe(200)
     for (const key of ['guess-1', 'guess-2']) expect(await status(served, { 'x-api-key': key })).toBe(401)
-    // A credential that was never valid here is not verified any more, even if it is right.
+    // A credential that was never valid here is no longer verified, even if it is right.
     expect(await post(served, message('hello'), bob)).toMatchObject({
       status: 429,
       info: { metadata: { limit: 'failedAuthentication' } },
@@ -146,7 +146,7 @@ describe('requests with invalid credentials', () => {
     resultOf(await v1Grpc(hostOf(served), undefined, undefined, alice).send('hello'))
   })
 
-  it('are not those that carry no credential', async () => {
+  it('do not include requests without a credential', async () => {
     await using served = await serve(echoAgent, { auth, limits: { failedAuthentication } })
     for (let i = 0; i < 5; i++) expect(await status(served, {})).toBe(401)
     expect(await status(served, bob)).toBe(200)
@@ -176,7 +176,7 @@ describe('requests with invalid credentials', () => {
   )
 
   it.each(['127.0.0.1', '::1', '10.0.0.7', '::ffff:192.168.0.7', 'fd00::7', undefined])(
-    'have none by default from %s, which callers may share, but an explicit one',
+    'have no default limit from %s, which callers may share, but an explicit one',
     async (address) => {
       const { answers, known } = await guess(address)
       expect([new Set(answers), known]).toEqual([new Set([401]), 200])
@@ -185,7 +185,7 @@ describe('requests with invalid credentials', () => {
     },
   )
 
-  it('are recognised in every place a credential comes in', async () => {
+  it('are recognised wherever a credential is sent', async () => {
     const schemes: readonly [AuthScheme, Headed][] = [
       [apiKey('right', { location: 'cookie', name: 'key' }), { cookie: 'other=1; key=right' }],
       [basic({ alice: 'right' }), { authorization: `Basic ${btoa('alice:right')}` }],
@@ -220,7 +220,7 @@ describe('requests with invalid credentials', () => {
   ])('do not replace the known credentials of other callers: %s', async (_name, headersOf) => {
     await using both = await askBoth({ failedAuthentication: { perSecond: 0.01, burst: 1 }, rate: 'none' })
     expect(await both.ask(alice)).toBe(404)
-    // More than the server remembers.
+    // More than the server keeps.
     for (let number = 0; number < 10_001; number++) await both.ask(headersOf(number))
     expect(await both.ask({ 'x-api-key': 'guess' })).toBe(401)
     expect(await both.ask({ 'x-api-key': 'guess' })).toBe(429)
@@ -237,7 +237,7 @@ describe('requests with invalid credentials', () => {
     expect(await both.ask(alice)).toBe(404)
   })
 
-  it('are not those whose token is valid for another scheme that reads the same header', async () => {
+  it('do not include tokens that are valid for another scheme with the same header', async () => {
     const tokens = [bearer({ one: 'ann' }, { scheme: 'first' }), bearer({ two: 'ben' }, { scheme: 'second' })]
     await using served = await serve(echoAgent, { auth: tokens, limits: { failedAuthentication } })
     for (let i = 0; i < 5; i++) expect(await status(served, { authorization: 'Bearer two' })).toBe(200)
@@ -245,11 +245,11 @@ describe('requests with invalid credentials', () => {
   })
 })
 
-describe('what a request may look like', () => {
-  it('has bounds for its values, over every binding (R-SEC-5)', async () => {
+describe('limits of a request', () => {
+  it('limit the number of values, over every binding (R-SEC-5)', async () => {
     await using served = await serve(echoAgent, { limits: { jsonElements: 100 } })
     const sent = (count: number) => [{ data: Array.from({ length: count }, () => 1) }]
-    // Whoever sends too much over JSON-RPC gets no id back: it was not looked for.
+    // The JSON-RPC error has no id, because the request was not parsed.
     const { status, info } = await post(served, { message: { messageId: 'm', role: 'ROLE_USER', parts: sent(500) } })
     expect([status, info?.reason]).toEqual([413, 'PAYLOAD_TOO_LARGE'])
     for (const wireClient of [v1Rest(as(served)), v1Grpc(hostOf(served))]) {
@@ -260,7 +260,7 @@ describe('what a request may look like', () => {
     }
   })
 
-  it('has bounds for its depth', async () => {
+  it('limit the depth', async () => {
     await using served = await serve(echoAgent, { limits: { jsonDepth: 10 } })
     const nested = (depth: number) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown
     const long = 'x'.repeat(5000)
@@ -270,14 +270,14 @@ describe('what a request may look like', () => {
     expect((await send(20)).info).toMatchObject({ reason: 'PARSE_ERROR', metadata: limit })
   })
 
-  it('has bounds for the parts of a message', async () => {
+  it('limit the parts of a message', async () => {
     await using served = await serve(echoAgent, { limits: { partsPerMessage: 2 } })
     for (const wireClient of [v1JsonRpc(as(served)), v1Rest(as(served)), v1Grpc(hostOf(served))]) {
       resultOf(await wireClient.send([{ text: 'a' }, { text: 'b' }]))
       const { message: said } = refusalOf(await wireClient.send([{ text: 'a' }, { text: 'b' }, { text: 'c' }]))
       expect(said, wireClient.name).toContain('message.parts: has more than 2 elements')
     }
-    // Callers are told which limit it is, over every binding.
+    // The error names the limit, over every binding.
     const limit = { reason: 'INVALID_PARAMS', metadata: { limit: 'partsPerMessage', max: '2' } }
     const tooMany = message('', { parts: Array(3).fill({ text: 'a' }) })
     expect((await post(served, tooMany)).info).toMatchObject(limit)
@@ -288,8 +288,8 @@ describe('what a request may look like', () => {
   })
 })
 
-describe('what a caller may have at once', () => {
-  it('is so many running tasks; others are served meanwhile (R-SEC-5)', async () => {
+describe('limits of a caller', () => {
+  it('limit the running tasks; others are served meanwhile (R-SEC-5)', async () => {
     const slow = patient()
     await using served = await serve(slow.agent, { auth, limits: { runsPerCaller: 2 } })
     const now = { configuration: { returnImmediately: true } }
@@ -303,7 +303,7 @@ describe('what a caller may have at once', () => {
     await until(async () => (await post(served, { ...message('go'), ...now }, alice)).status === 200)
   })
 
-  it('is so many tasks of all callers together', async () => {
+  it('limit the running tasks of all callers together', async () => {
     const slow = patient()
     await using served = await serve(slow.agent, { auth, limits: { runs: 2 } })
     const now = { configuration: { returnImmediately: true } }
@@ -315,7 +315,7 @@ describe('what a caller may have at once', () => {
     slow.open()
   })
 
-  it('is so many streams, on whatever binding (R-SEC-5)', async () => {
+  it('limit the open streams, across bindings (R-SEC-5)', async () => {
     const slow = patient()
     await using served = await serve(slow.agent, { auth, limits: { streamsPerCaller: 2 } })
     const opened: AsyncIterator<unknown>[] = []
@@ -330,7 +330,7 @@ describe('what a caller may have at once', () => {
     await expect(open(v1Rest(as(served, alice)))).rejects.toThrow('429')
     await expect(open(v1Grpc(hostOf(served), undefined, undefined, alice))).rejects.toThrow('RESOURCE_EXHAUSTED')
     await open(v1JsonRpc(as(served, bob)))
-    // Whoever leaves makes room.
+    // A closed stream frees its place.
     await opened[0]?.return?.()
     await until(() =>
       open(v1JsonRpc(as(served, alice))).then(
@@ -341,7 +341,7 @@ describe('what a caller may have at once', () => {
     slow.open()
   })
 
-  it('is so many messages that wait for their turn in one task', async () => {
+  it('limit the waiting messages of one task', async () => {
     const slow = patient()
     await using served = await serve(slow.agent, { limits: { waitingMessages: 2 } })
     const now = { configuration: { returnImmediately: true } }
@@ -360,7 +360,7 @@ describe('what a caller may have at once', () => {
     slow.open()
   })
 
-  it('is so many webhooks of one task, set alone or with a message', async () => {
+  it('limit the webhooks of one task, set alone or with a message', async () => {
     const curious = agent({ name: 'Curious', capabilities: { pushNotifications: true } }, async function* () {
       yield ask('And?')
     })
@@ -376,7 +376,7 @@ describe('what a caller may have at once', () => {
     expect(refused.info).toMatchObject({ metadata: { limit: 'pushConfigsPerTask', max: '2' } })
   })
 
-  it('is so much of the history, the newest of it (R-HIST-1)', async () => {
+  it('limit the history to its newest messages (R-HIST-1)', async () => {
     await using served = await serve(
       agent('Curious', async function* () {
         yield ask('And?')
@@ -404,7 +404,7 @@ describe('a request that never ends', () => {
   it.each<[string, ServeOptions]>([
     ['without authentication', { advanced: { deadlines } }],
     ['with it', { auth, advanced: { deadlines } }],
-  ])('is ended over gRPC, %s (R-SEC-5)', async (_name, options) => {
+  ])('is closed over gRPC, %s (R-SEC-5)', async (_name, options) => {
     await using served = await serve(echoAgent, options)
     const session = connectHttp2(`http://${hostOf(served)}`)
     const request = session.request({
@@ -414,7 +414,7 @@ describe('a request that never ends', () => {
       te: 'trailers',
       ...alice,
     })
-    // A length is announced, and one byte of it sent.
+    // The header announces a length, of which one byte is sent.
     request.write(Buffer.from([0, 0, 0, 1, 0, 10]))
     const [headers] = (await once(request, 'response')) as [Record<string, string>]
     const trailers =
@@ -423,7 +423,7 @@ describe('a request that never ends', () => {
     session.destroy()
   })
 
-  it('leaves long streams alone', async () => {
+  it('does not include long streams', async () => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     const events = v1Grpc(hostOf(served)).stream('sleep 600')
     const states: (string | undefined)[] = []
@@ -438,7 +438,7 @@ describe('limits', () => {
     { bodyBytes: -1 },
     { jsonElements: Number.NaN },
     { waitingMessages: '5' as unknown as number },
-  ])('must be numbers that can be kept: %o', async (limits) => {
+  ])('must be valid numbers: %o', async (limits) => {
     await expect(serve(echoAgent, { limits })).rejects.toThrow(/limits(\.|: )/)
   })
 })

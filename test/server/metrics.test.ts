@@ -1,4 +1,4 @@
-/** Metrics reach a meter that the application registered, and cost nothing where it has not. */
+/** Metrics reach a meter that the application registered, and cost nothing without one. */
 import { type Attributes, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider as SdkMeterProvider } from '@opentelemetry/sdk-metrics'
@@ -18,7 +18,7 @@ interface Point {
   readonly attributes: Attributes | undefined
 }
 
-/** The smallest meter there is: it remembers. */
+/** A minimal meter that records measurements. */
 class Recorder implements MeterProvider {
   readonly points: Point[] = []
   readonly #observers = new Set<
@@ -40,7 +40,7 @@ class Recorder implements MeterProvider {
     } as unknown as Meter
   }
 
-  /** What gauges say now. */
+  /** The current values of all gauges. */
   async observed(): Promise<Record<string, number>> {
     const seen: Record<string, number> = {}
     const observe = ({ name }: { name: string }, value: number, { agent: of }: Attributes) => {
@@ -60,7 +60,7 @@ function record(): Recorder {
 afterEach(() => metrics.disable())
 
 describe('metrics', () => {
-  it('reach a real SDK, and are shown as Prometheus reads them', async () => {
+  it('reach a real SDK, in the format of Prometheus', async () => {
     const exporter = new PrometheusExporter({ preventServerStart: true })
     metrics.setGlobalMeterProvider(new SdkMeterProvider({ readers: [exporter] }))
     const shown = async () => new PrometheusSerializer().serialize((await exporter.collect()).resourceMetrics)
@@ -100,7 +100,7 @@ describe('metrics', () => {
     expect(points.filter(({ name, value }) => name === 'dragoman.call.duration' && value > 0)).toHaveLength(2)
   })
 
-  it('count refusals by the limit that was in the way', async () => {
+  it('count rejections by limit', async () => {
     const { points } = record()
     const limits = { rate: { perSecond: 0.01, burst: 1 } }
     await using served = await serve(echoAgent, { auth: [apiKey({ 'key-a': 'alice' })], limits })
@@ -116,7 +116,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('tell what runs, waits and is read here, and what the store knows', async () => {
+  it('report running tasks, waiting messages, open streams and the store’s statistics', async () => {
     const recorder = record()
     const { opened, open } = gate()
     const slow = agent('Slow', async function* () {
@@ -162,7 +162,7 @@ describe('metrics', () => {
       for (let next = await stream.next(); !next.done; next = await stream.next());
       await until(async () => (await recorder.observed())['Slow dragoman.tasks.running'] === 0)
     }
-    // A server that is closed is not asked any more.
+    // A closed server is not observed.
     expect(await recorder.observed()).toEqual({})
   })
 
@@ -176,7 +176,7 @@ describe('metrics', () => {
     expect(await recorder.observed()).toMatchObject({ 'Echo dragoman.eventloop.stalls': 0 })
   })
 
-  it('measure the commits of a store that has some, once however many ports share it', async () => {
+  it('measure the commits of a store once, however many ports share it', async () => {
     const { points } = record()
     const store = await openSqliteStore(':memory:')
     const agents = [
@@ -191,7 +191,7 @@ describe('metrics', () => {
       points.length = 0
       resultOf(await v1JsonRpc((path, init) => fetch(new URL(path, url), init)).send('hello'))
       const sizes = points.filter(({ name }) => name === 'dragoman.store.commit.steps')
-      // A send whose agent says one thing is written at its beginning and at its end, or at once.
+      // A send with one event is written in one commit or two.
       expect(sizes.length).toBeGreaterThan(0)
       expect(sizes.reduce((sum, { value }) => sum + value, 0)).toBeLessThanOrEqual(2)
       expect(points.filter(({ name }) => name === 'dragoman.store.commit.duration')).toHaveLength(sizes.length)
@@ -202,7 +202,7 @@ describe('metrics', () => {
     await store.close()
   })
 
-  it('go on without what a store that is away would say', async () => {
+  it('omit the statistics of a store that is unavailable', async () => {
     const recorder = record()
     const store = new MemoryStore()
     await using _served = await serve(echoAgent, { store })
@@ -219,13 +219,13 @@ describe('/metrics', () => {
     return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
   }
 
-  it('is not there unless it is asked for', async () => {
+  it('is not served by default', async () => {
     await using served = await serve(echoAgent)
     expect(served.metricsUrl).toBeUndefined()
     expect((await fetch(new URL('/metrics', served.url))).status).toBe(404)
   })
 
-  it('shows everything on the agents’ port, to those who may call', async () => {
+  it('shows everything on the agents’ port, to authenticated callers', async () => {
     await using served = await serve(echoAgent, { metrics: true, store: 'sqlite::memory:', auth: [apiKey('secret')] })
     const given = { 'x-api-key': 'secret' }
     const over: Fetch = (path, init) =>
@@ -251,32 +251,32 @@ describe('/metrics', () => {
     ]
     expect(names.sort()).toEqual(
       expected
-        .filter((name) => name !== 'dragoman_limit_refusals') // nobody was refused yet
+        .filter((name) => name !== 'dragoman_limit_refusals') // no call was rejected yet
         .map((name) => (counters.includes(name) ? `${name}_total` : name))
         .sort(),
     )
     expect((await fetch(url, { method: 'POST', headers: given })).status).toBe(405)
   })
 
-  it('has a port of its own on request, for this machine', async () => {
+  it('can have its own port, on loopback', async () => {
     await using served = await serve(echoAgent, { metrics: { port: 0 }, auth: [apiKey('secret')] })
     const url = served.metricsUrl ?? ''
     expect(url).toMatch(/^http:\/\/localhost:\d+\/metrics$/)
     expect(new URL(url).port).not.toBe(new URL(served.url).port)
     expect((await shownAt(url)).text).toContain('dragoman_tasks_running{agent="Echo"} 0')
     expect((await fetch(new URL('/', url))).status).toBe(404)
-    // The agents' port shows none then.
+    // The agents' port does not serve them then.
     expect((await fetch(new URL('/metrics', served.url), { headers: { 'x-api-key': 'secret' } })).status).toBe(404)
     await served.close()
     await expect(fetch(url)).rejects.toThrow()
   })
 
-  it('is refused where anybody could read it', async () => {
+  it('is rejected without `auth` on a public address', async () => {
     const open = { host: '0.0.0.0', auth: 'none', metrics: true } as const
     await expect(serve(echoAgent, open)).rejects.toThrow(/give `metrics` a port of its own/)
   })
 
-  it('is not needed where the application collects itself, which is said', async () => {
+  it('is not served if the application has its own SDK; a log entry says so', async () => {
     const { points } = record()
     const said: string[] = []
     await using served = await serve(echoAgent, { metrics: true, log: ({ message }) => void said.push(message) })

@@ -1,4 +1,4 @@
-/** The handler in other servers. */
+/** The handler mounted in other servers. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -34,7 +34,7 @@ interface Mounted {
   close(): Promise<void>
 }
 
-/** What every mount must do: the card, a call on both bindings, a stream, an error. */
+/** Checks a mount: the card, a call on both bindings, a stream, an error. */
 async function check(url: string): Promise<void> {
   const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as { name: string }
   expect(card.name).toBe('Shout')
@@ -73,7 +73,7 @@ async function onNode(handler: Parameters<typeof toNodeListener>[0]): Promise<Mo
 
 const page = readFileSync(new URL('../../docs/serve.md', import.meta.url), 'utf8')
 
-/** Runs snippets of the page about serving, one after the other, and answers what they define. */
+/** Runs snippets of the page about serving in sequence, and returns their exports. */
 async function run(names: readonly string[]): Promise<Record<string, unknown>> {
   const codes = names.map((name) => {
     const [, code] = new RegExp(`\`\`\`ts\n// ${name.replace('.', '\\.')}\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
@@ -113,7 +113,7 @@ async function mounted(name: string, path: string): Promise<Mounted> {
   }
 }
 
-/** Next.js calls the export that is named after the method. */
+/** Next.js calls the export with the name of the method. */
 function onNext(routes: NextRoutes): Promise<Mounted> {
   return onNode((request) => routes[request.method as keyof NextRoutes](request))
 }
@@ -150,7 +150,7 @@ describe('mounts on the page about serving', () => {
   })
 })
 
-describe('a request whose body the application has read before', () => {
+describe('a request whose body the application has read', () => {
   const paths = ['/', '/message:send', '/route']
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
   const init = { method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' } }
@@ -219,7 +219,7 @@ describe('mounts that do not remove the path', () => {
     await handler.close()
   })
 
-  it('answers 404 outside of `basePath`, whoever asks', async () => {
+  it('answers 404 outside of `basePath`, without checking credentials', async () => {
     const handler = await createHandler(shout, { auth, basePath: '/api/a2a' })
     const get = async (path: string) => (await handler.fetch(new Request(`http://localhost${path}`, key))).status
     for (const path of ['/', '/tasks', '/healthz', '/api/a2a-more/tasks', '/api', '/.well-known/agent-card.json'])
@@ -228,7 +228,7 @@ describe('mounts that do not remove the path', () => {
     await handler.close()
   })
 
-  it.each(['api?x', '/a//b', 'https://agents.example/a', 7])('refuses %j as `basePath`', async (basePath) => {
+  it.each(['api?x', '/a//b', 'https://agents.example/a', 7])('rejects %j as `basePath`', async (basePath) => {
     const options = { basePath: basePath as string }
     await expect(createHandler(shout, options)).rejects.toThrow(/`basePath` must be a path such as '\/api\/a2a'/)
     await expect(serve(shout, options)).rejects.toThrow(/`basePath` must be a path/)
@@ -250,7 +250,7 @@ describe('mounts that do not remove the path', () => {
     ['/acme', shout, { advanced: { tenants: ['acme'] } }],
     ['/pages', shout, { routes }],
     ['/pages/a2a', shout, { routes }],
-  ])('refuses publicUrl with the path %s without `basePath`', async (path, agents, more) => {
+  ])('rejects publicUrl with the path %s without `basePath`', async (path, agents, more) => {
     const options = { ...more, publicUrl: `https://agents.example${path}` }
     const fault = new RegExp(`${path}, is ambiguous.*Pass .basePath.: '${path}' if .*'/' if a proxy`)
     await expect(createHandler(agents, options)).rejects.toThrow(fault)
@@ -263,7 +263,7 @@ describe('mounts that do not remove the path', () => {
     ['/api/a2a', shout, { dialects: 'all' }],
     ['/a2a', shout, {}],
     ['/writers', [shout, writer], {}],
-  ])('accepts publicUrl with the path %s, where nothing else is served', async (path, agents, more) => {
+  ])('accepts publicUrl with the path %s if it is not served otherwise', async (path, agents, more) => {
     await (await createHandler(agents, { ...more, publicUrl: `https://agents.example${path}` })).close()
   })
 
@@ -293,13 +293,13 @@ describe('mounts that do not remove the path', () => {
 })
 
 describe('nextMount', () => {
-  it('asks for the handler itself where a promise of it is given', () => {
+  it('rejects a promise of a handler', () => {
     expect(() => expressMount(createHandler(shout) as unknown as FetchHandler)).toThrow(
       'write `await createHandler(…)`',
     )
   })
 
-  it('makes the handler with the first request, and again after it failed', async () => {
+  it('creates the handler with the first request, and again after a failure', async () => {
     let calls = 0
     const { GET } = nextMount(async () => {
       calls += 1
@@ -315,7 +315,7 @@ describe('nextMount', () => {
 })
 
 describe('paths of agents', () => {
-  it.each(['/api/a2a', '/a2a', '/tasks', '/v1/agents'])('may be %s, where no agent is at the root', async (path) => {
+  it.each(['/api/a2a', '/a2a', '/tasks', '/v1/agents'])('may be %s if no agent is at the root', async (path) => {
     await using served = await serve([{ agent: shout, path }])
     await check(served.url.slice(0, -1))
   })

@@ -1,4 +1,4 @@
-/** Tenants that are not for everybody, and tasks that are shared. */
+/** Tenants with restricted access, and shared tasks. */
 import { randomUUID } from 'node:crypto'
 import { type Agent, agent, apiKey, ask, type Served, serve, type Task } from 'dragoman'
 import type { Policy } from 'dragoman/server'
@@ -38,7 +38,7 @@ describe('a tenant', () => {
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
 
-  it('is there for those who may use it (R-TEN-3)', async () => {
+  it('exists for callers that may use it (R-TEN-3)', async () => {
     expect(resultOf(await v1Rest(as(served, 'alice', 'acme')).send('hello')).text).toBe('hello')
     const { host } = new URL(served.url)
     expect(resultOf(await v1Grpc(host, undefined, 'acme', key('alice')).send('hello')).text).toBe('hello')
@@ -54,7 +54,7 @@ describe('a tenant', () => {
     ['POST', (tenant: string) => `/${tenant}/v1/message:send`],
     ['GET', (tenant: string) => `/${tenant}/nothing`],
     ['GET', (tenant: string) => `/${tenant}/extendedAgentCard`],
-  ])('does not exist for the others: %s %s (R-TEN-3, R-ERR-7)', async (method, path) => {
+  ])('does not exist for other callers: %s %s (R-TEN-3, R-ERR-7)', async (method, path) => {
     const body = method === 'POST' ? { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} } : undefined
     const look = async (tenant: string) => {
       const { status, text } = await raw(served, 'bob', method, path(tenant), body)
@@ -63,7 +63,7 @@ describe('a tenant', () => {
     expect(await look('acme')).toEqual(await look('nope'))
   })
 
-  it('does not exist for them in requests either, nor over gRPC (R-TEN-3, R-ERR-7)', async () => {
+  it('does not exist for other callers in request bodies, nor over gRPC (R-TEN-3, R-ERR-7)', async () => {
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
     const look = async (tenant: string) => {
       const rpc = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, tenant } }
@@ -78,12 +78,12 @@ describe('a tenant', () => {
     expect((await look('acme'))[1]).toContain('NOT_FOUND')
   })
 
-  it('is named in no public card then', async () => {
+  it('is not named in public cards', async () => {
     const { text } = await raw(served, 'bob', 'GET', '/.well-known/agent-card.json')
     expect(text).not.toMatch(/acme|globex/)
   })
 
-  it('whose policy fails lets nobody in', async () => {
+  it('rejects every caller if its policy throws', async () => {
     await using broken = await serve(echoAgent, {
       auth,
       advanced: {
@@ -101,7 +101,7 @@ describe('a tenant', () => {
   })
 })
 
-/** Says who spoke. */
+/** Reports the caller of each turn. */
 const clerk: Agent = agent({ name: 'Clerk', capabilities: { pushNotifications: true } }, async function* (turn) {
   if (turn.text === 'done') yield `done for ${turn.caller.id}`
   else yield ask(`${turn.caller.id} said ${turn.text}`)
@@ -123,7 +123,7 @@ describe('a shared task', () => {
   afterAll(() => served.close({ deadlineMs: 0 }))
   const hers = async (tenant?: string) => resultOf(await v1JsonRpc(as(served, 'alice', tenant)).send('first'))
 
-  it('is got, continued and cancelled by those who may, and each thing only if it is allowed', async () => {
+  it('can be read, continued and cancelled by callers with access to each operation', async () => {
     const { id = '', contextId } = await hers()
     const bob = v1JsonRpc(as(served, 'bob'))
     allowed = new Set()
@@ -133,7 +133,7 @@ describe('a shared task', () => {
     expect(await bob.cancel(id)).toMatchObject({ refused: { code: -32001 } })
     expect(await bob.send('mine', { taskId: id, contextId })).toMatchObject({ refused: { code: -32001 } })
     allowed = new Set(['sendMessage'])
-    // The agent knows whose word it is; the task stays alice's.
+    // The turn has the new caller; the task keeps its owner.
     expect(resultOf(await bob.send('second', { taskId: id, contextId }))).toMatchObject({ id, note: 'bob said second' })
     expect(resultOf(await v1JsonRpc(as(served, 'alice')).get(id)).note).toBe('bob said second')
     allowed = new Set(['cancelTask'])
@@ -141,7 +141,7 @@ describe('a shared task', () => {
     expect(asked).toContain('bob getTask alice contextId,id,owner,tenant')
   })
 
-  it('is followed by those who may, on every binding', async () => {
+  it('can be subscribed to by callers with access, on every binding', async () => {
     const { id = '', contextId } = await hers()
     allowed = new Set(['subscribeToTask'])
     const { host } = new URL(served.url)
@@ -158,7 +158,7 @@ describe('a shared task', () => {
     await v1JsonRpc(as(served, 'alice')).send('done', { taskId: id, contextId })
   })
 
-  it('is not in the lists of others, and its webhooks stay its owner’s', async () => {
+  it('is not in the lists of others, and its webhooks stay private to its owner', async () => {
     const { id = '', contextId } = await hers()
     allowed = new Set(['getTask', 'subscribeToTask', 'cancelTask', 'sendMessage', 'sendStreamingMessage'])
     const list = await raw(served, 'bob', 'GET', `/tasks?contextId=${contextId}`)
@@ -182,7 +182,7 @@ describe('a shared task', () => {
     expect(resultOf(await v1JsonRpc(as(served, 'bob', 'acme')).get(id)).id).toBe(id)
   })
 
-  it('takes a message with an idempotency key once, and keys of two callers do not meet (E-10)', async () => {
+  it('deduplicates by idempotency key, separately for each caller (E-10)', async () => {
     allowed = new Set(['sendMessage'])
     const { id: taskId } = await hers()
     const send = async (name: string) => {
@@ -200,7 +200,7 @@ describe('a shared task', () => {
     expect(await send('alice')).toHaveLength(6)
   })
 
-  it('is continued in 0.1 too, where an id that is taken may be one’s to use', async () => {
+  it('can be continued in 0.1, where a client-supplied id may name a shared task', async () => {
     const { id = '' } = resultOf(await v01JsonRpc(as(served, 'alice')).send('first'))
     allowed = new Set()
     expect(await v01JsonRpc(as(served, 'bob')).send('mine', { taskId: id })).toMatchObject({
@@ -210,7 +210,7 @@ describe('a shared task', () => {
     expect(resultOf(await v01JsonRpc(as(served, 'bob')).send('mine', { taskId: id })).note).toBe('bob said mine')
   })
 
-  it('does not exist for those who may not, to the letter; nor when the policy throws (R-ERR-7)', async () => {
+  it('does not exist for callers without access, nor when the policy throws: same error (R-ERR-7)', async () => {
     const failing: Policy = {
       canAccess: () => {
         throw new Error('no idea')

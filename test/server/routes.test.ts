@@ -1,4 +1,4 @@
-/** What a port carries beside its agents. */
+/** Routes of an application on the agents' port. */
 import { agent, apiKey, bearer, type CallContext, serve } from 'dragoman'
 import { type AuditEntry, createHandler, type Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ const key = { headers: { 'x-api-key': 'k1' } }
 const whoami: Route = { path: '/api/me', answer: async (_, { caller }) => Response.json({ id: caller.id }) }
 
 describe('routes', () => {
-  it('are behind the same auth as the agents', async () => {
+  it('require the same auth as the agents', async () => {
     const handler = await createHandler(shout, { auth: [apiKey({ k1: 'alice' })], routes: [whoami] })
     const refused = await handler.fetch(at('/api/me'))
     expect(refused.status).toBe(401)
@@ -21,7 +21,7 @@ describe('routes', () => {
     await handler.close()
   })
 
-  it('are closed to pages of other origins, unless they are public', async () => {
+  it('reject pages of other origins unless they are public', async () => {
     const open: Route = { path: '/open', isPublic: true, answer: async () => new Response('come in') }
     const handler = await createHandler(shout, { auth: [apiKey('k1')], routes: [whoami, open] })
     const headers = { ...key.headers, origin: 'http://elsewhere.example' }
@@ -30,7 +30,7 @@ describe('routes', () => {
     await handler.close()
   })
 
-  it('leave to the agents what they do not answer, and what only looks like theirs', async () => {
+  it('pass requests that they do not handle, and similar paths, to the agents', async () => {
     const page: Route = {
       path: '/',
       isPublic: true,
@@ -50,13 +50,13 @@ describe('routes', () => {
   })
 
   it.each<[string, Route['answer'], string]>([
-    ['threw', () => Promise.reject(new Error('a secret')), 'a secret'],
+    ['throw', () => Promise.reject(new Error('a secret')), 'a secret'],
     [
-      'returned, if it is not a Response',
+      'return a value that is not a Response',
       async () => ({}) as Response,
       '`answer` of a route must return a Response, or undefined',
     ],
-  ])('tell only the log what they %s', async (_, answer, message) => {
+  ])('that %s reveal the reason in the log only', async (_, answer, message) => {
     const told: unknown[] = []
     const broken: Route = { path: '/broken', answer }
     const handler = await createHandler(shout, { routes: [broken], log: ({ error }) => told.push(error) })
@@ -91,7 +91,7 @@ describe('routes', () => {
       },
     })
 
-    it('get what their caller would get over A2A', async () => {
+    it('get the results that their caller would get over A2A', async () => {
       const entries: AuditEntry[] = []
       const handler = await createHandler(workshop, {
         auth,
@@ -122,7 +122,7 @@ describe('routes', () => {
       await handler.close()
     })
 
-    it('are in the audit with the end of a stream', async () => {
+    it('appear in the audit when a stream ends', async () => {
       const entries: AuditEntry[] = []
       const streaming: Route = {
         path: '/api/stream',
@@ -162,7 +162,7 @@ describe('routes', () => {
     await handler.close()
   })
 
-  it('read no more of a body than an agent would', async () => {
+  it('have the agents’ limit of body bytes', async () => {
     let read = 0
     const counting: Route = {
       path: '/count',
@@ -201,7 +201,7 @@ describe('routes', () => {
     expect(told).toEqual([])
   })
 
-  it.each(['api', '/api/', '//', ''])('refuse %j as a path', async (path) => {
+  it.each(['api', '/api/', '//', ''])('reject %j as a path', async (path) => {
     await expect(createHandler(shout, { routes: [{ ...whoami, path }] })).rejects.toThrow(/no path of a route/)
   })
 })

@@ -24,7 +24,7 @@ async function ask(url: string, text: string, headers: Record<string, string> = 
 const heard = (text: string) => ({ result: { task: { artifacts: [{ parts: [{ text }] }] } } })
 
 describe('serve', () => {
-  it('puts several agents under their own paths, which never see each other’s tasks', async () => {
+  it('mounts several agents at separate paths, with separate tasks', async () => {
     await using served = await serve([named('First One'), { agent: named('Second'), path: '/two' }])
     const [first, second] = served.agents
     expect(new URL(first?.url ?? '').pathname).toBe('/first-one/')
@@ -38,7 +38,7 @@ describe('serve', () => {
     expect(card.supportedInterfaces[0]?.url).toBe(first?.url)
   })
 
-  it('gives an agent a port of its own when asked to', async () => {
+  it('serves an agent on its own port if configured', async () => {
     await using served = await serve([named('Common'), { agent: named('Alone'), port: 0 }])
     const [common, alone] = served.agents
     expect(new URL(common?.url ?? '').port).not.toBe(new URL(alone?.url ?? '').port)
@@ -83,13 +83,13 @@ describe('serve', () => {
     }
   })
 
-  it('refuses to serve strangers without being told to', async () => {
+  it('requires `auth` on public addresses, or an explicit `none`', async () => {
     await expect(serve(named('Open'), { host: '0.0.0.0' })).rejects.toThrow(/auth/)
     await using served = await serve(named('Open'), { host: '0.0.0.0', auth: 'none' })
     expect(served.url).toContain('localhost')
   })
 
-  it('says what is wrong with a configuration, and what to write instead', async () => {
+  it('names the problem of a configuration and the fix', async () => {
     await expect(serve([named('Same'), named('Same')])).rejects.toThrow(/rename|another path/)
     const root = { agent: named('Root'), path: '/' }
     await expect(serve([root, { agent: named('X'), path: '/tasks' }])).rejects.toThrow(/reserved/)
@@ -133,23 +133,23 @@ describe('serve', () => {
     [{ cors: 'https://app.example' }, /^`cors` must be a list of origins/],
     [{ cors: ['https://app.example/'] }, /got "https:\/\/app\.example\/"$/],
     [{ cors: ['app.example'] }, /got "app\.example"$/],
-  ])('says what to write in place of %j', async (options, message) => {
+  ])('names the fix for %j', async (options, message) => {
     await expect(serve(named('X'), options as ServeOptions)).rejects.toThrow(message)
   })
 
-  it('takes one scheme as well as a list', async () => {
+  it('accepts one scheme as well as a list', async () => {
     await using served = await serve(named('X'), { auth: apiKey('secret') })
     expect((await fetch(`${served.url}tasks`)).status).toBe(401)
     expect((await fetch(`${served.url}tasks`, { headers: { 'x-api-key': 'secret' } })).status).toBe(200)
   })
 
-  it('says what to write in place of options that only `serve` has', async () => {
+  it('names the fix for options that only `serve` has', async () => {
     await expect(createHandler(named('X'), { port: 8001 } as object)).rejects.toThrow(
       /^Unknown option of createHandler: port\. /,
     )
   })
 
-  it('takes options that are undefined for absent ones, and every origin a browser sends', async () => {
+  it('treats undefined options as absent, and accepts every origin a browser sends', async () => {
     const options = {
       prot: undefined,
       port: undefined,
@@ -159,7 +159,7 @@ describe('serve', () => {
     expect((await fetch(new URL('/healthz', served.url))).status).toBe(200)
   })
 
-  it('says what to write in place of a handler that is not an async generator', async () => {
+  it('names the fix for a handler that is not an async generator', async () => {
     const advice = "The handler of B must be an async generator: write agent('B', async function* (turn) { yield '…' })"
     for (const handler of [async () => 'x', function* () {}, 'x', undefined])
       expect(() => agent('B', handler as never)).toThrow(advice)
@@ -172,7 +172,7 @@ describe('serve', () => {
     expect(answer.result.task.status.message).toMatchObject({ parts: [{ text: `The agent failed: ${advice}` }] })
   })
 
-  it('says what to write in place of an entry that is not an agent', async () => {
+  it('names the fix for an entry that is not an agent', async () => {
     for (const entry of [undefined, 'X', {}])
       await expect(serve([named('X'), entry as never])).rejects.toThrow(
         "Not an agent: serve.agents[1]; write agent('Shout', …), or { agent: shout, path: '/shout' }",
@@ -180,7 +180,7 @@ describe('serve', () => {
   })
 
   it.each([[], [null], [{}], ['  '], [{ name: '' }, async function* () {}]])(
-    'says what to write in place of agent(%j)',
+    'names the fix for agent(%j)',
     (...wrong) => {
       const make = agent as unknown as (...given: readonly unknown[]) => unknown
       expect(() => make(...wrong)).toThrow(
@@ -189,7 +189,7 @@ describe('serve', () => {
     },
   )
 
-  it('keeps callers apart by their keys', async () => {
+  it('separates callers by their keys', async () => {
     await using served = await serve(named('Private'), { auth: [apiKey({ k1: 'ann', k2: 'bob' })] })
     const answer = (await ask(served.url, 'hi', { 'x-api-key': 'k1' })) as { result: { task: { id: string } } }
     const { id } = answer.result.task
@@ -200,7 +200,7 @@ describe('serve', () => {
     expect((await fetch(`${served.url}.well-known/agent-card.json`)).status).toBe(200)
   })
 
-  it('wraps the operations of an agent, one by one', async () => {
+  it('wraps single operations of an agent', async () => {
     await using served = await serve(named('Wrapped'), {
       advanced: {
         wrap: (service) => ({
@@ -244,7 +244,7 @@ describe('serve', () => {
     expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  it('lets its health be read, and nothing be sent to it', async () => {
+  it('accepts only GET and HEAD for health checks', async () => {
     await using served = await serve(named('Healthy'))
     for (const path of ['healthz', 'readyz']) {
       expect((await fetch(`${served.url}${path}`, { method: 'HEAD' })).status).toBe(200)
@@ -253,7 +253,7 @@ describe('serve', () => {
     }
   })
 
-  it('is healthy at once, and not ready while it drains', async () => {
+  it('is healthy immediately, and not ready while it drains', async () => {
     const served = await serve(named('Healthy'))
     expect(await (await fetch(`${served.url}healthz`)).json()).toEqual({ status: 'ok' })
     expect((await fetch(`${served.url}readyz`)).status).toBe(200)
@@ -261,7 +261,7 @@ describe('serve', () => {
     await expect(fetch(`${served.url}healthz`)).rejects.toThrow()
   })
 
-  it('speaks HTTP/1.1 only where gRPC is off: an HTTP/2 preface is refused', async () => {
+  it('accepts HTTP/1.1 only if gRPC is off: an HTTP/2 preface is rejected', async () => {
     await using served = await serve(named('Old'), { advanced: { grpc: false } })
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(new URL(served.url).port), '127.0.0.1', () =>

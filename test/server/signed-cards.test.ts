@@ -1,4 +1,4 @@
-/** Cards that are signed when they are served, and checked when they are read, over real HTTP. */
+/** Cards signed by the server and verified by the client, over real HTTP. */
 import { type AgentCard, agent, apiKey, type Caller, type ServeOptions, serve } from 'dragoman'
 import { connect } from 'dragoman/client'
 import { type Audit, createHandler, createSigner, generateSigningKey, type Signer } from 'dragoman/server'
@@ -32,22 +32,22 @@ const verify = ({ raw, origin }: Pick<Got, 'raw' | 'origin'>, options: VerifyOpt
 const signing = async () => ({ keys: [await generateSigningKey()] })
 
 describe('a server with keys', () => {
-  it('signs the card of every version that knows signatures, each for its readers (R-SIGN-1, R3-CARD-7)', async () => {
+  it('signs the card of every version that has signatures (R-SIGN-1, R3-CARD-7)', async () => {
     await using served = await serve(echo(), { dialects: 'all', advanced: { signing: await signing() } })
     const forms = async (version?: string) => (await verify(await cardAt(served.url, version))).form
     expect([await forms('1.0'), await forms(), await forms('0.3')]).toEqual(['strict', 'strict', 'as-received'])
-    // The card for both has a signature for either.
+    // The hybrid card has a signature for each version.
     const { raw, origin } = await cardAt(served.url)
     const [first, second] = raw.signatures as readonly object[]
     expect((await verify({ raw: { ...raw, signatures: [first] }, origin })).form).toBe('strict')
     expect((await verify({ raw: { ...raw, signatures: [second] }, origin })).form).toBe('as-received')
-    // Older readers would not know what it is.
+    // Older versions have no signatures.
     const old = await get(`${served.url}.well-known/agent.json`)
     expect(old.raw).not.toHaveProperty('signatures')
     expect((await cardAt(served.url, '0.1')).raw).not.toHaveProperty('signatures')
   })
 
-  it('signs the cards of pinned dialects by their version', async () => {
+  it('signs the cards of pinned dialects in the form of their version', async () => {
     await using served = await serve(echo(), {
       dialects: ['v1', { dialect: 'v0.3', path: '/old' }, { dialect: 'task-rest', path: '/rest' }],
       advanced: { signing: await signing() },
@@ -56,7 +56,7 @@ describe('a server with keys', () => {
     expect((await cardAt(`${served.url}rest/`)).raw).not.toHaveProperty('signatures')
   })
 
-  it('is believed by a client that requires signatures', async () => {
+  it('is accepted by a client that requires signatures', async () => {
     await using served = await serve(echo(), { auth: [apiKey('k')], advanced: { signing: await signing() } })
     await using client = await connect(served.url, { signatures: 'require' })
     expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
@@ -64,7 +64,7 @@ describe('a server with keys', () => {
     await expect(connect(unsigned.url, { signatures: 'require' })).rejects.toThrow('A signed card is required')
   })
 
-  it('is seen through when somebody changes the card on the way', async () => {
+  it('is rejected by the client if the card was changed in transit', async () => {
     await using served = await serve(echo(), { advanced: { signing: await signing() } })
     const { raw, origin } = await cardAt(served.url)
     const elsewhere = [{ url: 'https://evil.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
@@ -73,7 +73,7 @@ describe('a server with keys', () => {
     expect((await verify({ raw: { ...old.raw, url: 'https://evil.example/' }, origin })).state).toBe('invalid')
   })
 
-  it('signs a card once, and its ETag is of the card with its signatures (R-CARD-5)', async () => {
+  it('signs a card once, and its ETag covers the signatures (R-CARD-5)', async () => {
     const plain = await createSigner(await signing())
     let signatures = 0
     const signer: Signer = {
@@ -93,7 +93,7 @@ describe('a server with keys', () => {
     expect(again.status).toBe(304)
   })
 
-  it('has another ETag for the card when it has another key', async () => {
+  it('changes the ETag of the card when the key changes', async () => {
     const etag = async () => {
       const handler = await createHandler(echo(), {
         publicUrl: 'https://agents.example',
@@ -106,7 +106,7 @@ describe('a server with keys', () => {
     expect(await etag()).not.toBe(await etag())
   })
 
-  it('signs with old and new keys while clients move from one to the other (R-SIGN-1)', async () => {
+  it('signs with old and new keys during a key change (R-SIGN-1)', async () => {
     const [newer, older] = [await generateSigningKey({ alg: 'EdDSA' }), await generateSigningKey({ alg: 'RS256' })]
     await using served = await serve(echo(), { advanced: { signing: { keys: [newer, older], signWith: 'all' } } })
     const got = await cardAt(served.url, '1.0')
@@ -118,7 +118,7 @@ describe('a server with keys', () => {
 })
 
 describe('/.well-known/jwks.json', () => {
-  it('publishes the public keys of all agents of a port, to everybody, with validators', async () => {
+  it('publishes the public keys of all agents of a port, without authentication, with validators', async () => {
     const keys = [await generateSigningKey(), await generateSigningKey({ alg: 'RS256' })]
     const signing = { keys }
     await using served = await serve([echo(), agent('Other', async function* () {})], {
@@ -144,7 +144,7 @@ describe('/.well-known/jwks.json', () => {
       expect(await verify(await cardAt(url, '1.0'), { policy: 'require' })).toMatchObject({ state: 'valid' })
   })
 
-  it('shows the keys of a signer of one’s own as they are now, and extended cards are signed by them', async () => {
+  it('publishes the current keys of a custom signer, and extended cards are signed with them', async () => {
     const [older, newer] = [await createSigner(await signing()), await createSigner(await signing())]
     let current = older
     const rotating: Signer = {
@@ -171,7 +171,7 @@ describe('/.well-known/jwks.json', () => {
     expect(await kidOf()).toBe(newer.jwks().keys[0]?.kid)
   })
 
-  it('has public cards signed anew when the keys are others; while that fails the former ones stay', async () => {
+  it('signs public cards again when the keys change, and keeps the previous cards if that fails', async () => {
     const [older, newer] = [await createSigner(await signing()), await createSigner(await signing())]
     let current = older
     let isDown = false
@@ -203,7 +203,7 @@ describe('/.well-known/jwks.json', () => {
     attempts = 0
     for (let read = 0; read < 10; read++) expect(await etag()).toBe(before)
     await until(() => log.includes('A card could not be signed anew'))
-    // Whoever reads cards does not drive the signer.
+    // Requests for cards do not cause further attempts.
     const once = attempts
     isDown = false
     for (let read = 0; read < 10; read++) expect(await etag()).toBe(before)
@@ -215,7 +215,7 @@ describe('/.well-known/jwks.json', () => {
     expect(await states()).toEqual(['valid', 'valid', 'valid'])
   })
 
-  it('shows the former cards while a signer says nothing', async () => {
+  it('keeps the previous cards while a signer does not answer', async () => {
     const [older, newer] = [await createSigner(await signing()), await createSigner(await signing())]
     const ready = gate()
     let current = older
@@ -236,7 +236,7 @@ describe('/.well-known/jwks.json', () => {
     await until(async () => (await etag()) !== before)
   })
 
-  it('is where the public address says', async () => {
+  it('is below the public address', async () => {
     const handler = await createHandler(echo(), {
       publicUrl: 'https://agents.example/echo/',
       advanced: { signing: await signing() },
@@ -250,7 +250,7 @@ describe('/.well-known/jwks.json', () => {
     })
   })
 
-  it('is not there without keys', async () => {
+  it('is not served without keys', async () => {
     await using served = await serve(echo())
     expect((await fetch(`${served.url}.well-known/jwks.json`)).status).toBe(404)
   })
@@ -262,7 +262,7 @@ describe('an extended card', () => {
     extendedCard: (card: AgentCard, { id }: Caller) => ({ ...card, description: `For ${id}` }),
   })
 
-  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('is signed over %s, as each caller sees it', async (binding) => {
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('is signed over %s for each caller', async (binding) => {
     await using served = await serve(known, {
       auth: [apiKey({ k1: 'ann', k2: 'bob' })],
       advanced: { signing: await signing() },
@@ -294,7 +294,7 @@ describe('an extended card', () => {
     }
   })
 
-  it('is signed once for all who see the same', async () => {
+  it('is signed once for all callers that get the same card', async () => {
     const plain = await createSigner(await signing())
     let signatures = 0
     const signCard: Signer['signCard'] = (...args) => {
@@ -313,7 +313,7 @@ describe('an extended card', () => {
     expect(signatures - before).toBe(2)
   })
 
-  it('is an error, and no unsigned card, when the signer fails; and signed when it is back', async () => {
+  it('fails instead of being sent unsigned while the signer fails, and is signed afterwards', async () => {
     const plain = await createSigner(await signing())
     let isDown = false
     const signCard: Signer['signCard'] = async (...args) => {
@@ -328,7 +328,7 @@ describe('an extended card', () => {
     expect((await ask('extendedAgentCard')).status).toBe(500)
     isDown = false
     expect(await (await ask('extendedAgentCard')).json()).toHaveProperty('signatures')
-    // In 0.3 the text that is sent is signed: all else is done by then.
+    // 0.3 signs the text that is sent, as the last step.
     isDown = true
     expect((await ask('v1/card')).status).toBe(500)
     await until(() => outcomes.length === 3)
@@ -385,7 +385,7 @@ describe('any card', () => {
     })
     .map(without)
 
-  it('is good when it comes as it was signed, and not good when any member is another (R-SIGN-2, R-SIGN-3)', async () => {
+  it('is valid as signed, and invalid if any member is changed (R-SIGN-2, R-SIGN-3)', async () => {
     const keys = [await generateSigningKey()]
     await fc.assert(
       fc.asyncProperty(init, fc.boolean(), fc.nat(), async (card, hasAuth, place) => {
@@ -400,7 +400,7 @@ describe('any card', () => {
             state: 'valid',
             form: version === '0.3' ? 'as-received' : 'strict',
           })
-          if (version === undefined) continue // members of the one version are nothing to readers of the other
+          if (version === undefined) continue // readers of one version ignore members of the other
           expect((await verify({ raw: changed(raw, place), origin })).state).toBe('invalid')
         }
       }),
@@ -409,7 +409,7 @@ describe('any card', () => {
   })
 })
 
-/** The same card with one value, chosen by a number, being another. */
+/** The same card with one value changed, chosen by a number. */
 function changed(raw: Record<string, unknown>, place: number): Record<string, unknown> {
   const { signatures, ...card } = structuredClone(raw)
   const slots: (() => void)[] = []
@@ -437,7 +437,7 @@ describe('editCard', () => {
     supportedInterfaces: card.supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === version),
   })
 
-  it('changes the card of each version before it is signed, the extended one too', async () => {
+  it('changes the card of each version before it is signed, the extended card too', async () => {
     const card = { capabilities: { extendedAgentCard: true }, extendedCard: (own: AgentCard) => own }
     await using served = await serve(echo(card), { advanced: { signing: await signing(), editCard: ofVersion } })
     const [v1, v0_3, plain] = [
@@ -459,7 +459,7 @@ describe('editCard', () => {
     expect((await get(`${served.url}.well-known/agent.json`)).raw.description).toContain('for 0.3')
   })
 
-  it('never changes security members, nor what is asked of callers', async () => {
+  it('never changes security members, nor the requirements for callers', async () => {
     const skills = [{ id: 'open' }, { id: 'closed', securityRequirements: [{ schemes: { apiKey: { list: [] } } }] }]
     const auth = [apiKey('k')]
     const disarmed = ({ securitySchemes: _s, securityRequirements: _r, ...card }: AgentCard): AgentCard => ({
@@ -512,7 +512,7 @@ describe('editCard', () => {
     )
   })
 
-  it('may leave no interface for versions whose address is not from the card', async () => {
+  it('may remove all interfaces for versions whose address is not from the card', async () => {
     const dialects = ['v1', 'v0.1', { dialect: 'v0.3', path: '/old' }] as const
     await using served = await serve(echo(), { dialects, advanced: { editCard: ofVersion } })
     expect((await get(`${served.url}old/.well-known/agent-card.json`)).raw.url).toContain(`${served.url}old`)
@@ -521,7 +521,7 @@ describe('editCard', () => {
     expect((await cardAt(older.url)).raw.url).toBe(older.url)
   })
 
-  it('that leaves no interface on an extended card fails the call', async () => {
+  it('that removes all interfaces of an extended card fails the call', async () => {
     const extendedCard = (own: AgentCard) => ({ ...own, description: 'Extended' })
     const logged: unknown[] = []
     await using served = await serve(echo({ capabilities: { extendedAgentCard: true }, extendedCard }), {
@@ -545,12 +545,12 @@ describe('editCard', () => {
     ],
     ['leaves none', (card) => ({ ...card, supportedInterfaces: [] }), /at least one interface/],
     [
-      'leaves none for 0.3',
+      'removes all interfaces of 0.3',
       (card, version) => (version === '0.3' ? { ...card, supportedInterfaces: [] } : card),
       /at least one interface on the card of version 0\.3/,
     ],
     ['returns nothing', () => undefined, /must return a card/],
-  ])('that %s stops the server from starting', async (_, editCard, message) => {
+  ])('that %s prevents the server from starting', async (_, editCard, message) => {
     await expect(serve(echo(), { advanced: { editCard: editCard as (card: AgentCard) => AgentCard } })).rejects.toThrow(
       message,
     )
@@ -575,7 +575,7 @@ describe('the interfaces of a card', () => {
   const ofV1 = ['JSONRPC 1.0', 'HTTP+JSON 1.0', 'GRPC 1.0']
   const ofV0_3 = ['JSONRPC 0.3', 'HTTP+JSON 0.3', 'GRPC 0.3']
 
-  it('are those of v1.0 and 0.3 with card v1, and v1.0’s alone with dialects v1', async () => {
+  it('are those of v1.0 and 0.3 with card v1, and only v1.0’s with dialects v1', async () => {
     expect(await listed({ advanced: { card: 'v1' } })).toEqual({ isPure: true, names: [...ofV1, ...ofV0_3] })
     expect(await listed({ dialects: ['v1'] })).toEqual({ isPure: true, names: ofV1 })
     expect(await listed({})).toEqual({ isPure: false, names: [...ofV1, ...ofV0_3] })

@@ -1,4 +1,4 @@
-/** A SQLite store whose file is deleted, or a store whose disk is full: nothing is acknowledged that is not kept, and `/readyz` says so. */
+/** Deleted SQLite files and full disks: no write is acknowledged unless it is stored, and `/readyz` reports the failure. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -48,7 +48,7 @@ async function send(url: string, text = 'hello'): Promise<Response> {
 }
 
 describe('a SQLite file that is deleted', () => {
-  it.each(['', '-wal'])('is noticed by /readyz and by sends, and logged once (tasks.sqlite%s)', async (suffix) => {
+  it.each(['', '-wal'])('is detected by /readyz and by sends, and logged once (tasks.sqlite%s)', async (suffix) => {
     const entries: LogEntry[] = []
     await using served = await serve(echoAgent, { store: `sqlite:${path}`, log: (entry) => entries.push(entry) })
     expect([(await send(served.url)).status, await readiness(served.url)]).toEqual([200, 200])
@@ -62,7 +62,7 @@ describe('a SQLite file that is deleted', () => {
     expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(`${path}${suffix}`) }])
   })
 
-  it('is noticed behind a symbolic link, where SQLite has the write-ahead log beside the real file', async () => {
+  it('is detected behind a symbolic link, where the write-ahead log is beside the real file', async () => {
     symlinkSync(path, `${path}.link`)
     const store = await openSqliteStore(`${path}.link`, { checkEveryMs: 0 })
     await store.append(creation('t1'))
@@ -71,7 +71,7 @@ describe('a SQLite file that is deleted', () => {
     await store.close()
   })
 
-  it('is noticed by commits alone', async () => {
+  it('is detected by commits alone', async () => {
     const store = await openSqliteStore(path)
     await store.append(creation('t1'))
     rmSync(path)
@@ -85,7 +85,7 @@ describe('a SQLite file that is deleted', () => {
     await store.close()
   })
 
-  it('is used again when it is put back, and not when another one takes its place', async () => {
+  it('is used again when it is restored, and not when another file replaces it', async () => {
     const store = await openSqliteStore(path, { checkEveryMs: 0 })
     await store.append(creation('t1'))
     renameSync(path, `${path}.away`)
@@ -104,7 +104,7 @@ describe('a SQLite file that is deleted', () => {
 describe('a SQLite file that is truncated in place', () => {
   const large = 'x'.repeat(200_000)
 
-  it.each([0, 8192])('is noticed by /readyz and by sends, and logged once (to %d bytes)', async (length) => {
+  it.each([0, 8192])('is detected by /readyz and by sends, and logged once (to %d bytes)', async (length) => {
     const entries: LogEntry[] = []
     await using served = await serve(echoAgent, { store: `sqlite:${path}`, log: (entry) => entries.push(entry) })
     for (let n = 0; n < 30; n++) expect((await send(served.url, large)).status).toBe(200)
@@ -118,7 +118,7 @@ describe('a SQLite file that is truncated in place', () => {
     expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(path) }])
   })
 
-  it('is refused by commits until the store is opened again, at any size of the file', async () => {
+  it('is rejected by commits until the store is opened again, at any size of the file', async () => {
     const store = await openSqliteStore(path, { checkEveryMs: 0 })
     await store.append(creation('t1'))
     for (let seq = 3; seq < 43; seq++) await store.append(append('t1', seq, [chunk('t1', large)]))
@@ -132,7 +132,7 @@ describe('a SQLite file that is truncated in place', () => {
     await store.close()
   })
 
-  it('is told from a file that another process has made smaller', async () => {
+  it('is distinguished from a file that another process has made smaller', async () => {
     const store = await openSqliteStore(path, { checkEveryMs: 0 })
     await store.append(creation('t1'))
     for (let seq = 3; seq < 43; seq++) await store.append(append('t1', seq, [chunk('t1', large)]))
@@ -156,7 +156,7 @@ describe('a SQLite file that is truncated in place', () => {
 })
 
 describe('a SQLite file that cannot grow', () => {
-  it('is noticed by a failed commit, and until there is room again', async () => {
+  it('is detected by a failed commit, until there is space again', async () => {
     const leaseClock = systemLeaseClock()
     const db = await openDatabase(path, { leaseClock })
     const notices: (readonly [string, string])[] = []
@@ -183,7 +183,7 @@ describe('a SQLite file that cannot grow', () => {
   })
 })
 
-/** A file system of its own; absent where this may not be done. */
+/** Mounts a separate file system; undefined without the permission. */
 function smallDisk(): string | undefined {
   const disk = mkdtempSync(join(tmpdir(), 'dragoman-disk-'))
   try {
@@ -198,16 +198,16 @@ function smallDisk(): string | undefined {
 
 const disk = smallDisk()
 
-describe.skipIf(disk === undefined)('a store on a disk that is full', () => {
+describe.skipIf(disk === undefined)('a store on a full disk', () => {
   const ballast = join(disk ?? '', 'ballast')
   afterAll(() => {
-    // Lazily: libsql keeps a closed database open until its statements are collected.
+    // Lazily: libsql keeps a closed database open until its statements are garbage-collected.
     execFileSync('umount', ['-l', disk ?? ''])
     rmSync(disk ?? '', { recursive: true })
   })
 
   it.each(['sqlite:DISK/tasks.sqlite', 'file:DISK/tasks'])(
-    'is noticed by /readyz before anything is written (%s)',
+    'is detected by /readyz before anything is written (%s)',
     async (store) => {
       await using served = await serve(echoAgent, { store: store.replace('DISK', disk ?? '') })
       expect(await readiness(served.url)).toBe(200)

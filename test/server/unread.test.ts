@@ -1,4 +1,4 @@
-/** Readers that ask and do not read. */
+/** Clients that send requests and do not read the responses. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -35,7 +35,7 @@ async function deaf(port: number): Promise<Socket> {
 }
 
 describe('a reader that reads nothing', () => {
-  it('is hung up on, and one that reads slowly is not', async () => {
+  it('is disconnected, and a slow reader is not', async () => {
     await using served = await serve(talker, { advanced: { deadlines: { readMs: 2000 } } })
     const { port } = new URL(served.url)
     const silent = await deaf(Number(port))
@@ -53,8 +53,8 @@ describe('a reader that reads nothing', () => {
     })
     slow.pause()
     const reading = setInterval(() => slow.resume(), 5)
-    // The end of the connection is seen by whoever writes to it, or reads what came before.
-    await eventually(20_000, 'the silent one to be hung up on', () => {
+    // The client sees the end of the connection when it writes, or reads the earlier bytes.
+    await eventually(20_000, 'the silent client to be disconnected', () => {
       silent.write('x')
       return isClosed
     })
@@ -68,12 +68,12 @@ describe('a reader that reads nothing', () => {
 describe('a reader that reads slower than the minimum rate', () => {
   const large = 'y'.repeat(40 * 1024 * 1024)
 
-  /** Reads a little again and again, until all of it was read or the connection is closed. */
+  /** Reads small pieces until everything was read or the connection is closed. */
   async function readSlowly(minReadRate: number): Promise<'all' | 'closed'> {
     const answer = toNodeListener({ fetch: async () => new Response(large) })
     const { server, closeAll } = createListener(answer, { deadlines: { readMs: 1000, minReadRate } })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo // it listens on a port
+    const { port } = server.address() as AddressInfo // a TCP server that listens
     const slow = await deaf(port)
     let read = 0
     let isClosed = false
@@ -98,17 +98,17 @@ describe('a reader that reads slower than the minimum rate', () => {
     return outcome
   }
 
-  it('is closed, although it makes progress', async () => {
+  it('is disconnected, although it makes progress', async () => {
     assert.equal(await readSlowly(1024 ** 4), 'closed')
   })
 
-  it('is not closed while it keeps to the rate', async () => {
+  it('stays connected at the minimum rate', async () => {
     assert.equal(await readSlowly(1024), 'all')
   })
 })
 
 describe('a caller that does not read', () => {
-  it('takes a share of the memory for answers, and others get theirs', async () => {
+  it('is limited to a share of the memory for responses, and others get theirs', async () => {
     const auth = [apiKey({ a: 'alice', b: 'bob' })]
     const parts = [{ text: 'x'.repeat(16 * 1024 * 1024) }]
     const task = {
@@ -135,7 +135,7 @@ describe('a caller that does not read', () => {
     await eventually(20_000, 'her share to be free again', async () => (await status('a')) === 200)
   })
 
-  it('has a share over gRPC too', async () => {
+  it('is limited to a share over gRPC too', async () => {
     const parts = [{ text: 'x'.repeat(20 * 1024 * 1024) }]
     const status = { state: 'TASK_STATE_COMPLETED' }
     const task = { id: 't', contextId: 'c', status, artifacts: [{ artifactId: 'a', parts }] }
@@ -149,7 +149,7 @@ describe('a caller that does not read', () => {
           ':path': '/lf.a2a.v1.A2AService/GetTask',
           'content-type': 'application/grpc',
         })
-        // GetTaskRequest: field 2 is the id. Nothing of the answer is read.
+        // GetTaskRequest: field 2 is the id. The client does not read the response.
         stream.end(Buffer.from([0, 0, 0, 0, 3, 18, 1, 116]))
         const [headers] = (await once(stream, 'response')) as [Record<string, string | undefined>]
         return headers['grpc-status']
@@ -161,10 +161,10 @@ describe('a caller that does not read', () => {
   })
 })
 
-describe('many large answers that nobody reads', () => {
+describe('many large unread responses', () => {
   const admitFrom = (unread: UnreadAnswers, address: string) => unread.admit(250, callerKey(undefined, address))
 
-  it('are refused when all callers together hold the whole budget', () => {
+  it('are rejected when all callers together hold the whole budget', () => {
     const unread = new UnreadAnswers(1000)
     const [release] = [1, 2, 3, 4].map((n) => admitFrom(unread, `192.0.2.${n}`))
     const busy = { code: 'UNAVAILABLE', details: { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 } }
@@ -173,22 +173,22 @@ describe('many large answers that nobody reads', () => {
     admitFrom(unread, '192.0.2.5')
   })
 
-  it('are counted for the /64 network of an IPv6 caller', () => {
+  it('are counted by the /64 network of an IPv6 caller', () => {
     const unread = new UnreadAnswers(1000)
     admitFrom(unread, '2001:db8:1:2::1')
     assert.throws(() => admitFrom(unread, '2001:db8:1:2::2'), { code: 'RATE_LIMITED' })
     admitFrom(unread, '2001:db8:1:3::1')
   })
 
-  it('are refused when there are too many, and given again when they are gone', async () => {
+  it('are rejected above the limit, and accepted again when they are gone', async () => {
     const large = 'y'.repeat(40 * 1024 * 1024)
     const server = createServer(toNodeListener({ fetch: async () => new Response(large) }))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo // it listens on a port
+    const { port } = server.address() as AddressInfo // a TCP server that listens
     const silent = await Promise.all(Array.from({ length: 6 }, () => deaf(port)))
     for (const socket of silent) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const status = async () => (await fetch(`http://127.0.0.1:${port}/`)).status
-    // Without credentials the address is the caller, and has a share of the whole.
+    // Without credentials the address identifies the caller, which has a share of the budget.
     await eventually(20_000, 'a refusal', async () => (await status()) === 429)
     for (const socket of silent) socket.destroy()
     await eventually(20_000, 'an answer', async () => (await status()) === 200)
