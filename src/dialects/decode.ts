@@ -319,7 +319,7 @@ export const taskState: Decoder<TaskState> = Object.assign(
  * The state of a peer's task. `unknown` counts as absent. A name that no version has is refused: it may be a terminal
  * state that a caller waits for.
  */
-export const toldState: Decoder<TaskState> = Object.assign(
+export const lenientTaskState: Decoder<TaskState> = Object.assign(
   (value: unknown, faults: Fault[]) => taskState(value, faults),
   { isUnset: (value: unknown) => value === 0 || value === '' || isUnknown(value) },
 )

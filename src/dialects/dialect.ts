@@ -178,7 +178,7 @@ export type PushForm = { readonly contentType: string } & (
 )
 
 /** A value that is lost when a dialect encodes or decodes it, for the documentation. */
-export interface Loss {
+export interface Limitation {
   readonly direction: 'in' | 'out'
   readonly what: string
   /** How the dialect compensates; absent if it cannot. */
@@ -221,5 +221,5 @@ export interface Dialect extends DialectFacts {
   readonly push?: PushForm
   readonly card?: ServerCardForm
   readonly example: ExampleRequest
-  readonly losses: readonly Loss[]
+  readonly limitations: readonly Limitation[]
 }

@@ -4,7 +4,7 @@ import { isStreaming, type Operation } from '../model/operations.js'
 import type { CallFacts } from './dialect.js'
 
 /** Codes of an error on each binding. */
-export interface ErrorSpelling {
+export interface ErrorCodes {
   readonly jsonrpc: number
   readonly http: number
   readonly grpc: string

@@ -12,7 +12,7 @@ export type {
   GrpcCodec,
   GrpcForm,
   JsonRpcForm,
-  Loss,
+  Limitation,
   OperationCodec,
   PushForm,
   RestForm,

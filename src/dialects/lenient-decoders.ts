@@ -19,6 +19,7 @@ import {
   converted,
   type Decoder,
   int32,
+  lenientTaskState,
   object,
   optional,
   refuse,
@@ -26,12 +27,11 @@ import {
   role,
   string,
   struct,
-  toldState,
   utcTimestamp,
 } from './decode.js'
 
 /** Accepts messages without parts, id or role: the task around them must not be lost. */
-export function toldMessage(part: Decoder<Part>): Decoder<Message> {
+export function lenientMessage(part: Decoder<Part>): Decoder<Message> {
   return converted(
     object<Partial<Message>>(
       {
@@ -57,9 +57,9 @@ export function toldMessage(part: Decoder<Part>): Decoder<Message> {
 }
 
 /** Ignores an invalid time: the event around it must not be lost. */
-const toldTime: Decoder<string> = (value) => utcTimestamp(value, [])
+const lenientTimestamp: Decoder<string> = (value) => utcTimestamp(value, [])
 
-export interface ToldObjects {
+export interface LenientDecoders {
   readonly artifact: Decoder<Artifact>
   readonly status: Decoder<TaskStatus>
   readonly task: Decoder<Task>
@@ -67,7 +67,7 @@ export interface ToldObjects {
   readonly artifactUpdate: Decoder<TaskArtifactUpdateEvent>
 }
 
-export function toldObjects(part: Decoder<Part>, message: Decoder<Message>): ToldObjects {
+export function lenientDecoders(part: Decoder<Part>, message: Decoder<Message>): LenientDecoders {
   const artifact = converted(
     object<Omit<Artifact, 'parts'> & Partial<Pick<Artifact, 'parts'>>>({
       artifactId: required(string),
@@ -81,7 +81,7 @@ export function toldObjects(part: Decoder<Part>, message: Decoder<Message>): Tol
   )
   const status = converted(
     object<Partial<TaskStatus>>(
-      { state: optional(toldState), message: optional(message), timestamp: optional(toldTime) },
+      { state: optional(lenientTaskState), message: optional(message), timestamp: optional(lenientTimestamp) },
       { aliases: { message: ['update'] } },
     ),
     (read) => (read.state ? (read as TaskStatus) : { ...read, state: 'TASK_STATE_WORKING' as const }), // `state` is the only required member
@@ -145,9 +145,9 @@ const memberNames = [...members, 'msg', 'status_update', 'artifact_update']
  * Decodes an element of a stream, or the response to a send. In v1.0 and the protobufs the member that is present gives
  * the kind, in 0.3's JSON `kind` does. Without either, the shape decides (R3-DM-1).
  */
-export function toldEvent(
+export function lenientEvent(
   message: Decoder<Message>,
-  { task, statusUpdate, artifactUpdate }: ToldObjects,
+  { task, statusUpdate, artifactUpdate }: LenientDecoders,
   { hasKinds }: { readonly hasKinds: boolean },
 ): Decoder<StreamResponse> {
   const byMember = object<AnyEvent>(
@@ -190,7 +190,7 @@ function wrapped(name: keyof AnyEvent, value: object | undefined): StreamRespons
 }
 
 /** A page, or the tasks alone: 0.3 guarantees no more. */
-export function toldTaskList(task: Decoder<Task>): Decoder<ListTasksResponse> {
+export function lenientTaskList(task: Decoder<Task>): Decoder<ListTasksResponse> {
   const page = object<Partial<ListTasksResponse>>({
     tasks: optional(array(task)),
     nextPageToken: optional(string),

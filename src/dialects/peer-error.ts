@@ -5,7 +5,7 @@
  */
 import { A2AError, clip, type ErrorCode, type ErrorDetails, errorCodes, type FieldViolation } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
-import type { ErrorSpelling } from './error-details.js'
+import type { ErrorCodes } from './error-details.js'
 /** Error codes of a dialect by JSON-RPC code. */
 export type Meanings = ReadonlyMap<number, ErrorCode>
 
@@ -13,7 +13,7 @@ export type Meanings = ReadonlyMap<number, ErrorCode>
 const anyServerError = -32000
 
 /** Inverts a dialect's table of codes. A JSON-RPC code with several meanings maps to the first. */
-export function meaningsOf(errors: Readonly<Record<ErrorCode, Pick<ErrorSpelling, 'jsonrpc'>>>): Meanings {
+export function meaningsOf(errors: Readonly<Record<ErrorCode, Pick<ErrorCodes, 'jsonrpc'>>>): Meanings {
   // Codes of the Go SDK, outside the protocol's range.
   const meanings = new Map<number, ErrorCode>([
     [-31401, 'UNAUTHENTICATED'],
@@ -96,7 +96,7 @@ interface ReadBody {
   readonly number?: number
   readonly statusName?: string
   readonly type?: string
-  readonly details: ToldDetails
+  readonly details: PeerErrorDetails
 }
 
 function readBody(body: unknown): ReadBody {
@@ -104,8 +104,8 @@ function readBody(body: unknown): ReadBody {
   if (!isObject(whole)) return { message: typeof whole === 'string' ? lineOf(whole) : '', details: { rest: {} } }
   const inner = [whole.error, whole.detail].find(isObject) ?? whole
   const { code, status, type } = inner
-  const told = [inner.message, inner.detail, whole.error_description, whole.error, inner.title]
-  const message = told.find((each) => typeof each === 'string' && each !== '') as string | undefined // found by its type
+  const candidates = [inner.message, inner.detail, whole.error_description, whole.error, inner.title]
+  const message = candidates.find((each) => typeof each === 'string' && each !== '') as string | undefined // found by its type
   const violations = readViolations(whole.detail)
   return {
     message: message ?? summaryOf(violations),
@@ -157,7 +157,7 @@ export function readGrpcError(status: string, message: string, given: readonly o
 
 interface Told {
   readonly message: unknown
-  readonly details: ToldDetails
+  readonly details: PeerErrorDetails
   readonly peerCode: string
   readonly data?: unknown
 }
@@ -177,7 +177,7 @@ function makeError(known: ErrorCode | undefined, { message, details, peerCode, d
 }
 
 /** Keeps data in an unknown form. */
-function peerData({ metadata, rest, violations }: ToldDetails, data: unknown): { readonly peerData?: string } {
+function peerData({ metadata, rest, violations }: PeerErrorDetails, data: unknown): { readonly peerData?: string } {
   if (metadata || violations || Object.keys(rest).length > 0 || data === undefined || data === null) return {}
   try {
     return { peerData: clip(JSON.stringify(data)) }
@@ -186,7 +186,7 @@ function peerData({ metadata, rest, violations }: ToldDetails, data: unknown): {
   }
 }
 
-export interface ToldDetails extends ErrorDetails {
+export interface PeerErrorDetails extends ErrorDetails {
   readonly code?: ErrorCode
   /** An unknown reason, or data in an unknown form: kept for the caller (RM-ERR-4). */
   readonly rest: { readonly [key: string]: string }
@@ -223,34 +223,34 @@ function codeOf(text: string): ErrorCode | undefined {
   return codes.has(text) ? (text as ErrorCode) : otherNames.get(text)
 }
 
-export function readErrorDetails(data: unknown): ToldDetails {
-  const told: { -readonly [K in keyof ToldDetails]: ToldDetails[K] } = { rest: {} }
+export function readErrorDetails(data: unknown): PeerErrorDetails {
+  const details: { -readonly [K in keyof PeerErrorDetails]: PeerErrorDetails[K] } = { rest: {} }
   if (Array.isArray(data)) {
-    for (const each of data.slice(0, mostEntries)) if (isObject(each)) addDetail(each, told)
+    for (const each of data.slice(0, mostEntries)) if (isObject(each)) addDetail(each, details)
   } else if (isObject(data)) {
     // `{"taskId": "x"}`: metadata without a wrapper.
-    if (!addDetail(data, told)) told.metadata = textsIn(data)
+    if (!addDetail(data, details)) details.metadata = textsIn(data)
   } else if (typeof data === 'string' && data !== '') {
-    told.rest = { peerData: clip(data) }
+    details.rest = { peerData: clip(data) }
   }
-  return told
+  return details
 }
 
 /** Every kind of detail has members that no other has, so its type is not needed. */
 function addDetail(
   detail: Record<string, unknown>,
-  told: { -readonly [K in keyof ToldDetails]: ToldDetails[K] },
+  details: { -readonly [K in keyof PeerErrorDetails]: PeerErrorDetails[K] },
 ): boolean {
   const { reason, metadata } = detail
   const violations = readViolations(detail.fieldViolations ?? detail.field_violations)
   const delay = readSeconds(detail.retryAfterSeconds ?? detail.retryDelay ?? detail.retry_delay)
-  if (violations) told.violations = violations
-  if (delay !== undefined) told.retryAfterSeconds = delay
+  if (violations) details.violations = violations
+  if (delay !== undefined) details.retryAfterSeconds = delay
   if (typeof reason === 'string' && reason !== '') {
     const code = codeNamed(reason)
-    if (code) told.code ??= code
-    else told.rest = { ...told.rest, peerReason: clip(reason) }
-    if (isObject(metadata) && Object.keys(metadata).length > 0) told.metadata = textsIn(metadata)
+    if (code) details.code ??= code
+    else details.rest = { ...details.rest, peerReason: clip(reason) }
+    if (isObject(metadata) && Object.keys(metadata).length > 0) details.metadata = textsIn(metadata)
     return true
   }
   return violations !== undefined || delay !== undefined

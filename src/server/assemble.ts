@@ -27,7 +27,7 @@ import { type BindingHandler, parameterHeaders } from '../transports/transport.j
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { completeCard } from './card.js'
-import { boundedEdit, createCardSigning, type SignCard, spellCards } from './card-forms.js'
+import { boundedEdit, createCardSigning, encodeCards, type SignCard } from './card-forms.js'
 import { continueContext, guardSkills } from './guard-skills.js'
 import type { FetchHandler } from './handler.js'
 import { createReadiness } from './health.js'
@@ -248,8 +248,8 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
       : card
   const { registeredFor, signer } = shared.port
   const edit = boundedEdit(options.editCard)
-  const spell = () => spellCards(card, offered, { url, form: options.card, registeredFor, sign, edit })
-  const cards = await currentCards(spell, signer, (error) =>
+  const encode = () => encodeCards(card, offered, { url, form: options.card, registeredFor, sign, edit })
+  const cards = await currentCards(encode, signer, (error) =>
     options.log({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
   )
   const { extendedCard } = agent.card
@@ -361,10 +361,10 @@ function endpointOf(
       uri ? [{ uri, isRequired: required === true }] : [],
     ),
     // The engine signs the newest dialect's card; other cards have other texts.
-    signCard: async (spelled, { name, card }) =>
+    signCard: async (encoded, { name, card }) =>
       card?.signing && name !== newestDialect.name
-        ? JSON.stringify(await sign(JSON.parse(spelled) as object, [card.signing]))
-        : spelled,
+        ? JSON.stringify(await sign(JSON.parse(encoded) as object, [card.signing]))
+        : encoded,
     ...(observe && { observe }),
     onError: (error) => {
       if (error.code === 'INTERNAL_ERROR')

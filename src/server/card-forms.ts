@@ -19,7 +19,7 @@ export const cardForms: readonly CardForm[] = [
 ]
 
 /** The encoded forms of one card. A form is absent if no offered dialect has it. */
-export interface SpelledCards {
+export interface EncodedCards {
   /** By the version a reader names, as `Major.Minor`. */
   readonly byVersion: ReadonlyMap<string, object>
   /** For readers that name no version. */
@@ -32,7 +32,7 @@ export interface SpelledCards {
   readonly pinned: ReadonlyMap<string, object>
 }
 
-export interface Spelling {
+export interface CardEncodingOptions {
   readonly url: string
   readonly form?: CardForm | undefined
   /** The dialect whose address readers with one address find in a registry's card. */
@@ -41,12 +41,12 @@ export interface Spelling {
   readonly edit: EditCard
 }
 
-export async function spellCards(
+export async function encodeCards(
   card: AgentCard,
   { recognised, pinned }: OfferedDialects,
-  spelling: Spelling,
-): Promise<SpelledCards> {
-  const { url, form, registeredFor, sign, edit } = spelling
+  options: CardEncodingOptions,
+): Promise<EncodedCards> {
+  const { url, form, registeredFor, sign, edit } = options
   const hasNewest = recognised.some(({ name }) => name === newestDialect.name)
   const edited = edit(card, newestDialect.cardVersion ?? '')
   const newest = newestDialect.card?.encode(edited) as AgentCard // the newest dialect encodes every card
@@ -76,7 +76,7 @@ export async function spellCards(
   const asked = form === undefined ? undefined : form === 'hybrid' ? hybrid : await cardOf(form)
   if (form !== undefined && !asked)
     throw new TypeError(`There is no ${form} card to serve: the dialects it speaks of are not offered`)
-  const legacy = legacyCard(recognised, card, spelling, listed)
+  const legacy = legacyCard(recognised, card, options, listed)
   const byVersion = new Map<string, object>()
   for (const { name, versions, isListed, card: encoder } of recognised) {
     const own = isListed ? await cardOf(name) : encoder && legacy
@@ -130,7 +130,7 @@ interface OlderSkill {
 function legacyCard(
   dialects: readonly Dialect[],
   card: AgentCard,
-  { url, edit }: Spelling,
+  { url, edit }: CardEncodingOptions,
   listed: ReadonlyMap<string, object>,
 ): object | undefined {
   let merged: OlderCard | undefined
@@ -172,7 +172,7 @@ function mergedSkills(own: OlderCard, merged: OlderCard): readonly OlderSkill[] 
 async function pinnedCards(
   pinned: ReadonlyMap<string, Dialect>,
   card: AgentCard,
-  { url, sign, edit }: Spelling,
+  { url, sign, edit }: CardEncodingOptions,
 ): Promise<ReadonlyMap<string, object>> {
   const cards = new Map<string, object>()
   for (const [path, dialect] of pinned) {

@@ -5,7 +5,7 @@ import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
 import { A2AError } from '../model/errors.js'
 import type { Signer } from '../signing/signer.js'
 import { readVersion } from '../transports/transport.js'
-import type { SpelledCards } from './card-forms.js'
+import type { EncodedCards } from './card-forms.js'
 import { readOnly } from './health.js'
 
 const maxAgeSeconds = 300
@@ -60,13 +60,13 @@ export function createCardServer(
   }
 }
 
-function resourcesOf(cards: SpelledCards): ReadonlyMap<string, Variants> {
+function resourcesOf(cards: EncodedCards): ReadonlyMap<string, Variants> {
   const resources = new Map<string, Variants>()
   const add = (path: string, unversioned: object | undefined, byVersion?: ReadonlyMap<string, object>) =>
     resources.set(path, {
       isForAll: byVersion === undefined,
-      unversioned: unversioned && spell(unversioned),
-      byVersion: new Map([...(byVersion ?? [])].map(([version, card]) => [version, spell(card)])),
+      unversioned: unversioned && resourceOf(unversioned),
+      byVersion: new Map([...(byVersion ?? [])].map(([version, card]) => [version, resourceOf(card)])),
     })
   add('/.well-known/agent-card.json', cards.unversioned, cards.byVersion)
   if (cards.legacy) add('/.well-known/agent.json', cards.legacy)
@@ -91,7 +91,7 @@ async function answer(request: Request, variants: Variants, serving: Serving): P
 /** Serves the current public keys. Custom signers may change them at any time. */
 export function createJwksServer(signer: Pick<Signer, 'jwks'>): (request: Request) => Promise<Response> {
   return (request) =>
-    readOnly(request, async () => respond(request, await spell(signer.jwks(), 'application/jwk-set+json')))
+    readOnly(request, async () => respond(request, await resourceOf(signer.jwks(), 'application/jwk-set+json')))
 }
 
 function respond(
@@ -121,7 +121,7 @@ function choose(request: Request, { unversioned, byVersion, isForAll }: Variants
   return asked === undefined ? unversioned : byVersion.get(asked)
 }
 
-async function spell(content: object, mediaType = 'application/json'): Promise<Resource> {
+async function resourceOf(content: object, mediaType = 'application/json'): Promise<Resource> {
   const body = JSON.stringify(content)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(body))
   return { body, mediaType, etag: `"${Buffer.from(digest).toString('base64url').slice(0, 22)}"` }
@@ -139,11 +139,11 @@ function isFresh({ headers }: Request, etag: string, lastModified: Date | undefi
 
 export interface CurrentCards {
   /** The first cards. Later ones exist for the same paths and versions. */
-  readonly first: SpelledCards
+  readonly first: EncodedCards
   /** The latest cards, without waiting. For public requests. */
-  shown(): SpelledCards
+  shown(): EncodedCards
   /** The latest cards, after cards in preparation are complete. For infrequent readers such as registries. */
-  now(): Promise<SpelledCards>
+  now(): Promise<EncodedCards>
 }
 
 /** Minimum time between a failure of the signer and the next attempt. */
@@ -152,20 +152,20 @@ const betweenAttemptsMs = 5000
 const longestAttemptMs = 30_000
 
 export async function currentCards(
-  spell: () => Promise<SpelledCards>,
+  encode: () => Promise<EncodedCards>,
   signer: Signer | undefined,
   onFailure: (error: unknown) => void,
 ): Promise<CurrentCards> {
   const keysNow = () => signer && JSON.stringify(signer.jwks())
   let keys = keysNow()
-  const first = await spell()
+  const first = await encode()
   let cards = first
   let making: Promise<void> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
 
   const make = async (wanted: string | undefined): Promise<void> => {
     try {
-      cards = await within(longestAttemptMs, spell())
+      cards = await within(longestAttemptMs, encode())
       keys = wanted
     } catch (error) {
       failedAt = performance.now()

@@ -415,8 +415,13 @@ function pushNote({ push }: Dialect): string {
 }
 
 function lossTable(dialects: readonly Dialect[]): string {
-  const rows = dialects.flatMap(({ name, losses }) =>
-    losses.map(({ direction, what, remedy }) => [name, direction === 'in' ? 'received' : 'sent', what, remedy ?? '–']),
+  const rows = dialects.flatMap(({ name, limitations }) =>
+    limitations.map(({ direction, what, remedy }) => [
+      name,
+      direction === 'in' ? 'received' : 'sent',
+      what,
+      remedy ?? '–',
+    ]),
   )
   return table(['Dialect', 'Direction', 'Lost or changed', 'Remedy'], rows)
 }

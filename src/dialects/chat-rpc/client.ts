@@ -2,8 +2,8 @@
 import type { CancelTaskRequest, GetTaskRequest, SendMessageRequest } from '../../model/service.js'
 import type { ClientDialect, RequestCodec } from '../client-dialect.js'
 import { decodeCard } from '../v0_3/read-card.js'
-import { jsonSpelling } from '../v0_3/spelling.js'
 import { decodeTask } from '../v0_3/tasks.js'
+import { jsonForm } from '../v0_3/wire-form.js'
 import { decodeError } from './errors.js'
 import { facts } from './facts.js'
 import { encodeSendParams } from './messages.js'
@@ -13,7 +13,7 @@ import { decodeResponse } from './tasks.js'
 
 const encode: RequestCodec['encode'] = (request) => encodeSendParams(request as SendMessageRequest)
 
-const decodeAnswer: RequestCodec['decode'] = (answer) => decodeTask(answer, jsonSpelling)
+const decodeAnswer: RequestCodec['decode'] = (answer) => decodeTask(answer, jsonForm)
 
 export const chatRpcClient: ClientDialect = {
   ...facts,

@@ -16,13 +16,13 @@ const messages: ReadonlyMap<number, string> = new Map([
 ])
 
 export function encodeError(error: A2AError): { code: number; message: string; data: object } {
-  const spelled = encodeRpcError(error)
-  const code = error.code === 'INVALID_AGENT_RESPONSE' ? errors.INTERNAL_ERROR.jsonrpc : spelled.code
+  const encoded = encodeRpcError(error)
+  const code = error.code === 'INVALID_AGENT_RESPONSE' ? errors.INTERNAL_ERROR.jsonrpc : encoded.code
   const message = messages.get(code)
   const data = flatErrorDetails(error)
   return message === undefined
-    ? { ...spelled, code, data }
-    : { code, message, data: { ...data, detail: spelled.message } }
+    ? { ...encoded, code, data }
+    : { code, message, data: { ...data, detail: encoded.message } }
 }
 
 export function httpStatus({ code }: A2AError): number {

@@ -1,4 +1,4 @@
-import type { Loss } from '../dialect.js'
+import type { Limitation } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
 /** The methods of v0.3 at separate paths, with messages as results (RL-L2). */
@@ -10,7 +10,7 @@ export const facts = {
   cardVersion: '0.1',
 } as const satisfies DialectFacts
 
-export const losses: readonly Loss[] = [
+export const limitations: readonly Limitation[] = [
   {
     direction: 'in',
     what: 'ids of messages that have none are made here, so a repeated call runs again',
@@ -51,5 +51,5 @@ export const losses: readonly Loss[] = [
     remedy: '`a2aMediaType` and `a2aFilename` in the metadata of the part',
   },
   { direction: 'out', what: 'listing, re-subscribing, push notifications and the extended card do not exist' },
-  { direction: 'out', what: 'cards: every interface but this one, and signatures' },
+  { direction: 'out', what: 'cards: every interface but this one' },
 ]

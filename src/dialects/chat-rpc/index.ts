@@ -1,9 +1,9 @@
 import { type Dialect, exampleCall } from '../dialect.js'
 import { hybridCard } from '../v0_3/card.js'
-import { exampleMessage } from '../v0_3/spelling.js'
+import { exampleMessage } from '../v0_3/wire-form.js'
 import { encodeCard } from './card.js'
 import { encodeError, httpStatus } from './errors.js'
-import { facts, losses } from './facts.js'
+import { facts, limitations } from './facts.js'
 import { methods, operations, paths } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 
@@ -14,5 +14,5 @@ export const chatRpc: Dialect = {
   jsonrpc: { methods, paths, operations, createStreamEncoder, encodeError, httpStatus },
   card: { encode: encodeCard, signing: 'as-received', merge: hybridCard },
   example: { path: paths[0], body: exampleCall('message/send', { message: exampleMessage }) },
-  losses,
+  limitations,
 }

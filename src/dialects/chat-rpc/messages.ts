@@ -10,22 +10,22 @@ import {
   encodeMessage as encodeMessageOf03,
   encodeSendRequest,
 } from '../v0_3/messages.js'
-import { jsonSpelling, type Wire } from '../v0_3/spelling.js'
+import { jsonForm, type Wire } from '../v0_3/wire-form.js'
 
 /** Only the message and its metadata are used: sends always wait for the result. */
 export function decodeSendParams(params: unknown, facts: Pick<CallFacts, 'newId'>): SendMessageRequest {
-  if (!isObject(params)) return decodeSendRequest(params, jsonSpelling)
+  if (!isObject(params)) return decodeSendRequest(params, jsonForm)
   const { message, metadata } = params
-  return decodeSendRequest({ message: withDefaults(message, facts), metadata }, jsonSpelling)
+  return decodeSendRequest({ message: withDefaults(message, facts), metadata }, jsonForm)
 }
 
 export function encodeSendParams({ message, metadata }: SendMessageRequest): Wire {
-  return encodeSendRequest({ message, ...(metadata && { metadata }) }, jsonSpelling)
+  return encodeSendRequest({ message, ...(metadata && { metadata }) }, jsonForm)
 }
 
 /** Decodes a response. Servers omit the role, which is always the agent's. */
 export function decodeMessage(wire: unknown, facts: Pick<CallFacts, 'newId'>): Message {
-  return decodeMessageOf03(withDefaults(wire, facts, 'agent'), jsonSpelling)
+  return decodeMessageOf03(withDefaults(wire, facts, 'agent'), jsonForm)
 }
 
 function withDefaults(wire: unknown, facts: Pick<CallFacts, 'newId'>, role?: string): unknown {
@@ -43,5 +43,5 @@ export function echoedMetadata(params: unknown): Struct {
 }
 
 export function encodeMessage(message: Message, echoed: Struct): Wire {
-  return encodeMessageOf03({ ...message, metadata: { ...echoed, ...message.metadata } }, jsonSpelling)
+  return encodeMessageOf03({ ...message, metadata: { ...echoed, ...message.metadata } }, jsonForm)
 }

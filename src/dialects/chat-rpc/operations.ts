@@ -4,8 +4,8 @@ import type { Task } from '../../model/task.js'
 import { type Decoder, decodeOrThrow } from '../decode.js'
 import type { OperationCodec } from '../dialect.js'
 import { cancelTaskRequest, getTaskRequest } from '../v0_3/requests.js'
-import { jsonSpelling } from '../v0_3/spelling.js'
 import { encodeTask } from '../v0_3/tasks.js'
+import { jsonForm } from '../v0_3/wire-form.js'
 import { decodeSendParams } from './messages.js'
 import { encodeResponse } from './tasks.js'
 
@@ -21,7 +21,7 @@ const send: OperationCodec = {
 function onTask(request: Decoder<object>): OperationCodec {
   return {
     decode: (params) => decodeOrThrow(request, params),
-    encode: (result) => JSON.stringify(encodeTask(result as Task, jsonSpelling)), // the result of these operations
+    encode: (result) => JSON.stringify(encodeTask(result as Task, jsonForm)), // the result of these operations
   }
 }
 

@@ -18,8 +18,8 @@ import { FollowedTask, nothing, untilOver } from '../followed-task.js'
 import { codeNamed } from '../peer-error.js'
 import { answerOf, endSentence, TurnAnswer } from '../turn-answer.js'
 import { encodePart, part } from '../v0_3/parts.js'
-import { jsonSpelling, taskState, type Wire } from '../v0_3/spelling.js'
 import { decodeArtifact, encodeArtifact } from '../v0_3/tasks.js'
+import { jsonForm, taskState, type Wire } from '../v0_3/wire-form.js'
 import { encodeError } from './errors.js'
 import { decodeMessage, echoedMetadata, encodeMessage } from './messages.js'
 import { answerParts, decodeResponse } from './tasks.js'
@@ -69,7 +69,7 @@ class ChatStream implements StreamEncoder {
   end(): readonly Frame[] {
     if (this.#isOver || !this.#question) return [done]
     const { state } = this.#question
-    return [{ data: this.#last(jsonSpelling.states[state], this.#questionMessage(this.#question)) }, done]
+    return [{ data: this.#last(jsonForm.states[state], this.#questionMessage(this.#question)) }, done]
   }
 
   encodeError(error: A2AError): readonly Frame[] {
@@ -98,7 +98,7 @@ class ChatStream implements StreamEncoder {
       return this.#last('completed', this.#message(answerParts(this.#answer.sources(message)), message?.metadata))
     if (isTerminal(state)) {
       const parts = message && message.parts.length > 0 ? message.parts : [{ text: endSentence(state) }]
-      return this.#last(jsonSpelling.states[state], this.#message(parts, message?.metadata))
+      return this.#last(jsonForm.states[state], this.#message(parts, message?.metadata))
     }
     if (isInterrupted(state)) return nothing // `end` sends it
     if (!message) return isNews ? this.#working() : nothing
@@ -123,7 +123,7 @@ class ChatStream implements StreamEncoder {
       events.push({
         type: 'TaskArtifactUpdateEvent',
         taskId: update.taskId,
-        artifact: encodeArtifact({ ...artifact, parts: others }, jsonSpelling),
+        artifact: encodeArtifact({ ...artifact, parts: others }, jsonForm),
         ...(append && { append }),
         ...(lastChunk && { lastChunk }),
         final: false,
@@ -144,7 +144,7 @@ class ChatStream implements StreamEncoder {
     event.messageDelta = {
       messageId: this.#messageId,
       contextId: this.#about.contextId,
-      parts: parts.map((part) => encodePart(part, jsonSpelling)),
+      parts: parts.map((part) => encodePart(part, jsonForm)),
     }
     return event
   }
@@ -338,7 +338,7 @@ function readEvent(wire: Struct, task: Short, known: Known): Happened {
   const about = { taskId: task.id, contextId: task.contextId ?? known.contextId ?? task.id }
   if (wire.artifact !== undefined) {
     const chunk = { ...(append !== undefined && { append }), ...(lastChunk !== undefined && { lastChunk }) }
-    const artifact = decodeArtifact(wire.artifact, jsonSpelling)
+    const artifact = decodeArtifact(wire.artifact, jsonForm)
     return { event: { artifactUpdate: { ...about, artifact, ...chunk } }, isDelta: false }
   }
   if (messageDelta && !messageDelta.parts.every(isEmptyText)) {

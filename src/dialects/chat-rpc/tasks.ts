@@ -7,8 +7,8 @@ import type { SendMessageResponse } from '../../model/service.js'
 import { isTerminal, type Task } from '../../model/task.js'
 import type { CallFacts } from '../dialect.js'
 import { type AnswerSources, answerOf, endSentence } from '../turn-answer.js'
-import { jsonSpelling, taskState, type Wire, withoutKeys } from '../v0_3/spelling.js'
 import { decodeTask } from '../v0_3/tasks.js'
+import { jsonForm, taskState, type Wire, withoutKeys } from '../v0_3/wire-form.js'
 import { decodeMessage, echoedMetadata, encodeMessage } from './messages.js'
 
 /** The parts of the first source that has any. A message has at least one part. */
@@ -26,7 +26,7 @@ function messageOf(task: Task): Message {
   const isDone = state === 'TASK_STATE_COMPLETED'
   if (isTerminal(state) && !isDone) {
     const sentence = (message && textOf(message)) || endSentence(state)
-    throw new A2AError('INVALID_AGENT_RESPONSE', sentence, { metadata: { taskId, state: jsonSpelling.states[state] } })
+    throw new A2AError('INVALID_AGENT_RESPONSE', sentence, { metadata: { taskId, state: jsonForm.states[state] } })
   }
   const isWaiting = !isDone && message !== undefined
   return {
@@ -41,7 +41,7 @@ function messageOf(task: Task): Message {
 }
 
 function waiting(message: Message | undefined, state: Task['status']['state']) {
-  return { ...message?.metadata, state: jsonSpelling.states[state] }
+  return { ...message?.metadata, state: jsonForm.states[state] }
 }
 
 export function encodeResponse(response: SendMessageResponse, params?: unknown): Wire {
@@ -50,7 +50,7 @@ export function encodeResponse(response: SendMessageResponse, params?: unknown):
 
 /** A message that is marked as a question becomes a task. 0.3 servers may respond with a task. */
 export function decodeResponse(wire: unknown, facts: Pick<CallFacts, 'newId'>): SendMessageResponse {
-  if (isObject(wire) && (wire.kind === 'task' || isObject(wire.status))) return { task: decodeTask(wire, jsonSpelling) }
+  if (isObject(wire) && (wire.kind === 'task' || isObject(wire.status))) return { task: decodeTask(wire, jsonForm) }
   const message = decodeMessage(wire, facts)
   const { taskId, contextId = facts.newId(), metadata } = message
   // Other agents may use `state` for something else.

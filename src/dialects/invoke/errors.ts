@@ -1,10 +1,10 @@
 /** Error codes of invoke: HTTP statuses, or JSON-RPC codes if that envelope is used (RL-L1-1, RL-L1-6). */
 import type { A2AError, ErrorCode } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
-import type { ErrorSpelling } from '../error-details.js'
+import type { ErrorCodes } from '../error-details.js'
 import { meaningsOf, type RpcError, readHttpError, readRpcError } from '../peer-error.js'
 
-export const errors: Readonly<Record<ErrorCode, Omit<ErrorSpelling, 'grpc'>>> = {
+export const errors: Readonly<Record<ErrorCode, Omit<ErrorCodes, 'grpc'>>> = {
   TASK_NOT_FOUND: { jsonrpc: -32001, http: 404 },
   TASK_NOT_CANCELABLE: { jsonrpc: -32002, http: 400 },
   PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonrpc: -32003, http: 400 },

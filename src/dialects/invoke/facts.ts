@@ -1,4 +1,4 @@
-import type { Loss } from '../dialect.js'
+import type { Limitation } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
 /** `input` in, `output` out, without a protocol version and without a card (RL-L1). */
@@ -9,7 +9,7 @@ export const facts = {
   extensionsHeader: 'A2A-Extensions',
 } as const satisfies DialectFacts
 
-export const losses: readonly Loss[] = [
+export const limitations: readonly Limitation[] = [
   {
     direction: 'in',
     what: 'message ids are made here, so a repeated call runs again',

@@ -1,7 +1,7 @@
 import type { Dialect } from '../dialect.js'
 import { flatErrorDetails } from '../error-details.js'
 import { errors } from './errors.js'
-import { facts, losses } from './facts.js'
+import { facts, limitations } from './facts.js'
 import { createOperations, methods, paths, routes } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 import { encodeResponse, encodeResult, type QuestionStatus } from './tasks.js'
@@ -36,6 +36,6 @@ export function createInvoke({ invokeQuestions = 'input_required' }: InvokeOptio
       httpStatus: ({ code }) => errors[code].http,
     },
     example: { path: paths[0], body: { input: 'hi' } },
-    losses,
+    limitations,
   }
 }

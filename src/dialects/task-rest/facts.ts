@@ -1,4 +1,4 @@
-import type { Loss } from '../dialect.js'
+import type { Limitation } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
 /** Tasks over plain HTTP, without a protocol version. */
@@ -11,7 +11,7 @@ export const facts = {
 } as const satisfies DialectFacts
 
 /** Values of the model that task-rest cannot express. */
-export const losses: readonly Loss[] = [
+export const limitations: readonly Limitation[] = [
   {
     direction: 'out',
     what: 'the states REJECTED and AUTH_REQUIRED: shown as `failed` and `input-required`',

@@ -1,8 +1,8 @@
 import type { Dialect } from '../dialect.js'
-import { exampleMessage } from '../v0_1/spelling.js'
+import { exampleMessage } from '../v0_1/wire-form.js'
 import { encodeCard } from './card.js'
 import { encodeError } from './errors.js'
-import { facts, losses } from './facts.js'
+import { facts, limitations } from './facts.js'
 import { operations, routes } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 import { encodeTask } from './tasks.js'
@@ -23,5 +23,5 @@ export const taskRest: Dialect = {
   push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task)) },
   card: { encode: encodeCard },
   example: { path: '/tasks/send', body: { message: exampleMessage } },
-  losses,
+  limitations,
 }

@@ -14,7 +14,7 @@ import {
 } from '../v0_1/messages.js'
 import { encodePart } from '../v0_1/parts.js'
 import { encodePushConfig, pushConfig } from '../v0_1/push-config.js'
-import { standard } from '../v0_1/spelling.js'
+import { standard } from '../v0_1/wire-form.js'
 
 export interface ReadMessage extends ReadPlainMessage {
   readonly messageId?: string

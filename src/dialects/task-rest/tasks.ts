@@ -4,11 +4,11 @@ import { isObject } from '../../model/is-object.js'
 import type { Struct } from '../../model/part.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
 import { array, converted, type Decoder, object, optional, required, string, struct, utcTimestamp } from '../decode.js'
-import { noteState, readState, type Spelling, standard, state } from '../v0_1/spelling.js'
 import { encodeArtifact, type ReadArtifact, readArtifact, toArtifact } from '../v0_1/tasks.js'
+import { noteState, readState, standard, state, type WireForm } from '../v0_1/wire-form.js'
 import { encodeMessage, type ReadMessage, readMessage, toMessage } from './messages.js'
 
-export const spelling: Spelling = { ...standard, hasArtifactIds: true }
+export const wireForm: WireForm = { ...standard, hasArtifactIds: true }
 
 interface ReadStatus {
   readonly state: TaskState
@@ -27,7 +27,7 @@ export function toStatus({ message, ...rest }: ReadStatus, newId: () => string):
 }
 
 export function encodeStatus({ state, message, timestamp }: TaskStatus): object {
-  return { state: spelling.states[state], message: message && encodeMessage(message), timestamp }
+  return { state: wireForm.states[state], message: message && encodeMessage(message), timestamp }
 }
 
 interface ReadTask {
@@ -73,10 +73,10 @@ export function encodeTask(task: Task, isClosed?: (artifactId: string) => boolea
     status: encodeStatus(task.status),
     // `index` counts the chunks of a stream; a whole artifact is one chunk.
     artifacts: artifacts.map((each) =>
-      encodeArtifact(each, 0, spelling, { lastChunk: hasEnded || isClosed?.(each.artifactId) }),
+      encodeArtifact(each, 0, wireForm, { lastChunk: hasEnded || isClosed?.(each.artifactId) }),
     ),
     history: history.map(encodeMessage),
-    metadata: noteState(task.metadata, task.status.state, spelling),
+    metadata: noteState(task.metadata, task.status.state, wireForm),
   }
 }
 
@@ -115,6 +115,6 @@ export function encodeArtifactEvent(update: TaskArtifactUpdateEvent, index: numb
   return {
     taskId: update.taskId,
     contextId: update.contextId,
-    artifact: encodeArtifact(update.artifact, index, spelling, update),
+    artifact: encodeArtifact(update.artifact, index, wireForm, update),
   }
 }

@@ -13,9 +13,9 @@ import {
   readEvent,
   readStatus,
   readTask,
-  spelling,
   toStatus,
   toTask,
+  wireForm,
 } from './tasks.js'
 
 const form = taskRest.rest as RestForm // the only form it has
@@ -30,7 +30,7 @@ goldenWire('task-rest', {
     status: { decode: (wire) => toStatus(decodeOrThrow(readStatus, wire), newId), encode: encodeStatus },
     artifact: {
       decode: (wire) => toArtifact(decodeOrThrow(readArtifact, wire)),
-      encode: (model) => encodeArtifact(model, 0, spelling),
+      encode: (model) => encodeArtifact(model, 0, wireForm),
     },
     task: { decode: (wire) => toTask(decodeOrThrow(readTask, wire), newId), encode: (model) => encodeTask(model) },
     event: {

@@ -7,10 +7,10 @@ import type {
   SecurityScheme,
 } from '../../model/agent-card.js'
 import { array, boolean, type Decoder, decodeOrThrow, object, optional, required, string } from '../decode.js'
-import type { Spelling } from './spelling.js'
+import type { WireForm } from './wire-form.js'
 
 /** Encodes the card with one interface: JSON-RPC without a tenant, in the version closest to v0.1. */
-export function encodeCard(card: AgentCard, { hasGoCard }: Spelling): object | undefined {
+export function encodeCard(card: AgentCard, { hasGoCard }: WireForm): object | undefined {
   const address = ['0.1', '0.3', '1.0']
     .map((version) => card.supportedInterfaces.find((each) => isReached(each, version)))
     .find((each) => each !== undefined)

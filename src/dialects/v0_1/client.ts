@@ -20,9 +20,9 @@ import { decodeError } from './errors.js'
 import { facts, goFacts } from './facts.js'
 import { encodeSendParams } from './messages.js'
 import { encodeTaskPushConfig, pushConfig } from './push-config.js'
-import { go, type Spelling, standard } from './spelling.js'
 import { createStreamDecoder } from './stream.js'
 import { decodeTask } from './tasks.js'
+import { go, standard, type WireForm } from './wire-form.js'
 
 const methods = {
   sendMessage: 'tasks/send',
@@ -36,8 +36,8 @@ const methods = {
   deleteTaskPushNotificationConfig: 'tasks/pushNotification/set',
 } as const
 
-function jsonrpc(spelling: Spelling): JsonRpcClientForm {
-  return { methods, operations: createRequests(spelling), createStreamDecoder, decodeError }
+function jsonrpc(wireForm: WireForm): JsonRpcClientForm {
+  return { methods, operations: createRequests(wireForm), createStreamDecoder, decodeError }
 }
 
 /** A card with one address that no other dialect recognises is read as v0.1's. */
@@ -53,9 +53,9 @@ function recogniseGoCard(card: Json): ReturnType<ClientCardForm['recognise']> {
   return recogniseCard(card) === 'possible' && hasAny(card, 'iconUri') ? 'likely' : undefined
 }
 
-function createRequests(spelling: Spelling): JsonRpcClientForm['operations'] {
+function createRequests(wireForm: WireForm): JsonRpcClientForm['operations'] {
   const encode: RequestCodec['encode'] = (request, { newId }) =>
-    encodeSendParams(inSession(request as SendMessageRequest, newId), newId, spelling)
+    encodeSendParams(inSession(request as SendMessageRequest, newId), newId, wireForm)
   return {
     sendMessage: { encode, decode: decodeSent },
     sendStreamingMessage: { encode, decode: asItIs },

@@ -1,9 +1,9 @@
 /** Error codes of v0.1. Later versions gave -32006 to -32009 other meanings. */
 import { A2AError, type ErrorCode } from '../../model/errors.js'
-import { type ErrorSpelling, flatErrorDetails } from '../error-details.js'
+import { type ErrorCodes, flatErrorDetails } from '../error-details.js'
 import { type Meanings, type RpcError, readRpcError } from '../peer-error.js'
 
-export const errors: Readonly<Record<ErrorCode, Pick<ErrorSpelling, 'jsonrpc' | 'http'>>> = {
+export const errors: Readonly<Record<ErrorCode, Pick<ErrorCodes, 'jsonrpc' | 'http'>>> = {
   TASK_NOT_FOUND: { jsonrpc: -32001, http: 404 },
   TASK_NOT_CANCELABLE: { jsonrpc: -32002, http: 409 },
   PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonrpc: -32003, http: 400 },

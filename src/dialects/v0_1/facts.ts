@@ -1,4 +1,4 @@
-import type { Loss } from '../dialect.js'
+import type { Limitation } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
 /** A2A v0.1. */
@@ -14,7 +14,7 @@ export const facts = {
 export const goFacts = { ...facts, name: 'v0.1-go', versions: [] } as const satisfies DialectFacts
 
 /** Values of the model that v0.1 cannot express. */
-export const losses: readonly Loss[] = [
+export const limitations: readonly Limitation[] = [
   {
     direction: 'out',
     what: 'the states REJECTED and AUTH_REQUIRED: shown as `failed` and `input-required`',
@@ -56,7 +56,7 @@ export const losses: readonly Loss[] = [
 ]
 
 /** Further values that the Go library's v0.1 cannot express. */
-export const goLosses: readonly Loss[] = [
+export const goLimitations: readonly Limitation[] = [
   {
     direction: 'out',
     what: 'the states INPUT_REQUIRED and AUTH_REQUIRED: shown as `processing`; the stream of a question just ends',
@@ -64,5 +64,5 @@ export const goLosses: readonly Loss[] = [
   },
   { direction: 'out', what: 'the history of tasks' },
   { direction: 'out', what: 'the documentation address of the card' },
-  ...losses,
+  ...limitations,
 ]

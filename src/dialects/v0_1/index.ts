@@ -1,11 +1,11 @@
 import { type Dialect, exampleCall } from '../dialect.js'
 import { encodeCard } from './card.js'
 import { encodeError, errors } from './errors.js'
-import { facts, goFacts, goLosses, losses } from './facts.js'
+import { facts, goFacts, goLimitations, limitations } from './facts.js'
 import { createOperations, methods } from './operations.js'
-import { exampleMessage, go, standard } from './spelling.js'
 import { createStreamEncoder } from './stream.js'
 import { encodeTask } from './tasks.js'
+import { exampleMessage, go, standard } from './wire-form.js'
 
 export interface V0_1Options {
   /** The published v0.1, or that of the community Go library. Default `standard`. */
@@ -15,28 +15,28 @@ export interface V0_1Options {
 /** A2A v0.1: `tasks/*`, task ids chosen by the caller, artifacts by number. */
 export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect {
   const isGo = profile === 'go'
-  const spelling = isGo ? go : standard
+  const wireForm = isGo ? go : standard
   return {
     // Both profiles have the same methods, so they differ by address only.
     ...(isGo ? { ...goFacts, defaultPath: '/go' } : { ...facts, isDefault: true }),
     traits: { mustBeTask: true, hasOnePushConfig: true, cannotResume: true, cancelsOnce: true, endsAtQuestions: !isGo },
     jsonrpc: {
       methods,
-      operations: createOperations(spelling),
+      operations: createOperations(wireForm),
       // `jsonrpc` may be missing (RL-01-11); the Go library also takes "0" (RL-GO-5).
       envelopeVersions: isGo ? ['2.0', undefined, '0'] : ['2.0', undefined],
-      createStreamEncoder: (call) => createStreamEncoder(call, spelling),
+      createStreamEncoder: (call) => createStreamEncoder(call, wireForm),
       encodeError,
       httpStatus: ({ code }) => errors[code].http,
     },
     push: {
       contentType: 'application/json',
       // The task's id is sent under both names (RL-01-8).
-      encodeTask: (task) => JSON.stringify({ taskId: task.id, ...encodeTask(task, spelling, false) }),
+      encodeTask: (task) => JSON.stringify({ taskId: task.id, ...encodeTask(task, wireForm, false) }),
     },
-    card: { encode: (card) => encodeCard(card, spelling) },
+    card: { encode: (card) => encodeCard(card, wireForm) },
     example: { path: '', body: exampleCall('tasks/send', { id: isGo ? 'job-2' : 'job-1', message: exampleMessage }) },
-    losses: isGo ? goLosses : losses,
+    limitations: isGo ? goLimitations : limitations,
   }
 }
 

@@ -8,7 +8,7 @@ import type { SendMessageRequest } from '../../model/service.js'
 import { array, converted, type Decoder, int32, object, optional, refuse, required, string, struct } from '../decode.js'
 import { encodePart, part, type WirePart } from './parts.js'
 import { encodePushConfig, pushConfig } from './push-config.js'
-import type { Spelling } from './spelling.js'
+import type { WireForm } from './wire-form.js'
 
 /** A decoded message: its parts are the model's, its ids are still in the metadata. */
 export interface ReadMessage {
@@ -74,7 +74,7 @@ export function isStrings(value: JsonValue | undefined): value is readonly strin
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
-export function encodeMessage(message: Message, { messageParts }: Spelling): WireMessage {
+export function encodeMessage(message: Message, { messageParts }: WireForm): WireMessage {
   return {
     role: encodeRole(message.role),
     parts: message.parts.map((each) => encodePart(each, messageParts)),
@@ -127,12 +127,12 @@ const withOrWithoutId = object<SendParams>({
   ...sendMembers,
 })
 
-export function sendParams({ makesTaskIds }: Spelling): Decoder<SendParams> {
+export function sendParams({ makesTaskIds }: WireForm): Decoder<SendParams> {
   return makesTaskIds ? withOrWithoutId : withId
 }
 
 /** The message does not name the task: the id may be new. The caller decides whether to create the task. */
-export function toSendRequest(params: SendParams, newId: () => string, { hasHistory }: Spelling): SendMessageRequest {
+export function toSendRequest(params: SendParams, newId: () => string, { hasHistory }: WireForm): SendMessageRequest {
   const { id, sessionId, pushNotification, metadata } = params
   const { taskId: _taskId, ...message } = toMessage(params.message, newId)
   return {
@@ -146,13 +146,13 @@ export function toSendRequest(params: SendParams, newId: () => string, { hasHist
 }
 
 /** A message that names no task starts one, under an id that the client generates. */
-export function encodeSendParams(request: SendMessageRequest, newId: () => string, spelling: Spelling): object {
+export function encodeSendParams(request: SendMessageRequest, newId: () => string, wireForm: WireForm): object {
   const { message, configuration, metadata } = request
   const push = configuration?.taskPushNotificationConfig
   return {
     id: message.taskId ?? newId(),
     sessionId: message.contextId,
-    message: encodeMessage(message, spelling),
+    message: encodeMessage(message, wireForm),
     pushNotification: push && encodePushConfig(push),
     historyLength: configuration?.historyLength,
     metadata,

@@ -17,8 +17,8 @@ import { decodeOrThrow, object, optional, required, string, struct } from '../de
 import type { OperationCodec } from '../dialect.js'
 import { historyLength, sendParams, toSendRequest } from './messages.js'
 import { encodePushConfig, encodeTaskPushConfig, taskPushConfig } from './push-config.js'
-import type { Spelling } from './spelling.js'
 import { encodeTask, taskIn } from './tasks.js'
+import type { WireForm } from './wire-form.js'
 
 export const methods: ReadonlyMap<string, Operation> = new Map([
   ['tasks/send', 'sendMessage'],
@@ -39,17 +39,17 @@ export const taskIdParams = object<Omit<CancelTaskRequest, 'tenant'>>({
   metadata: optional(struct),
 })
 
-export function createOperations(spelling: Spelling): { readonly [O in Operation]?: OperationCodec } {
+export function createOperations(wireForm: WireForm): { readonly [O in Operation]?: OperationCodec } {
   const send: OperationCodec = {
-    decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendParams(spelling), params), newId, spelling),
+    decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendParams(wireForm), params), newId, wireForm),
     // This runs before the params are checked. The decoder reports an invalid id.
     traits: (params) => {
       const id = isObject(params) ? params.id : undefined
-      const isMade = id === '' && spelling.makesTaskIds
+      const isMade = id === '' && wireForm.makesTaskIds
       return typeof id === 'string' && !isMade ? { wantedTaskId: id } : {}
     },
     encode: (result, params) =>
-      json(encodeTask(taskIn(result as SendMessageResponse, params), spelling, wantsHistory(params, spelling))),
+      json(encodeTask(taskIn(result as SendMessageResponse, params), wireForm, wantsHistory(params, wireForm))),
   }
   return {
     sendMessage: send,
@@ -57,19 +57,19 @@ export function createOperations(spelling: Spelling): { readonly [O in Operation
     getTask: {
       decode: (params): GetTaskRequest => {
         const { id, historyLength = 0 } = decodeOrThrow(taskQuery, params)
-        return { id, historyLength: spelling.hasHistory ? historyLength : 0 }
+        return { id, historyLength: wireForm.hasHistory ? historyLength : 0 }
       },
-      encode: (result, params) => json(encodeTask(result as Task, spelling, wantsHistory(params, spelling))),
+      encode: (result, params) => json(encodeTask(result as Task, wireForm, wantsHistory(params, wireForm))),
     },
     cancelTask: {
       decode: (params): CancelTaskRequest => decodeOrThrow(taskIdParams, params),
-      encode: (result) => json(encodeTask(result as Task, spelling, false)),
+      encode: (result) => json(encodeTask(result as Task, wireForm, false)),
     },
     subscribeToTask: {
       decode: (params): SubscribeToTaskRequest => ({ id: decodeOrThrow(taskQuery, params).id }),
-      encode: (result) => json(encodeTask(result as Task, spelling, false)),
+      encode: (result) => json(encodeTask(result as Task, wireForm, false)),
     },
-    ...createPushOperations(spelling.hasBarePushConfigs),
+    ...createPushOperations(wireForm.hasBarePushConfigs),
   }
 }
 
@@ -107,7 +107,7 @@ function clearsConfig(params: unknown): boolean {
 }
 
 /** The service has limited the history's length; this decides whether to send history at all (RL-01-3). */
-function wantsHistory(params: unknown, { hasHistory }: Spelling): boolean {
+function wantsHistory(params: unknown, { hasHistory }: WireForm): boolean {
   if (!hasHistory || !isObject(params)) return false
   const { historyLength = params.history_length } = params
   return Number(historyLength) > 0

@@ -17,7 +17,7 @@ import {
   string,
   struct,
 } from '../decode.js'
-import type { PartStyle } from './spelling.js'
+import type { PartStyle } from './wire-form.js'
 
 interface WireFile {
   readonly name?: string | undefined

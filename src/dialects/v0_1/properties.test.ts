@@ -14,21 +14,21 @@ import { decodeCard } from './card.js'
 import { v0_1, v0_1Go } from './index.js'
 import { encodeMessage, readMessage, toMessage } from './messages.js'
 import { encodePart, part } from './parts.js'
-import { go, standard } from './spelling.js'
 import { createStreamEncoder, readEvent } from './stream.js'
 import { encodeTask, readTask, toTask } from './tasks.js'
+import { go, standard } from './wire-form.js'
 
-const spellings = [
+const wireForms = [
   ['v0.1', standard],
   ['v0.1-go', go],
 ] as const
 const newId = () => 'new'
 
-describe.each(spellings)('%s, there and back again', (_name, spelling) => {
+describe.each(wireForms)('%s, there and back again', (_name, wireForm) => {
   it(proves(['RM-PART-1', 'RM-PART-4'], 'keeps every part, in messages and in artifacts'), () => {
     fc.assert(
       fc.property(parts, (model) => {
-        for (const style of [spelling.messageParts, spelling.artifactParts]) {
+        for (const style of [wireForm.messageParts, wireForm.artifactParts]) {
           expect(decodeOrThrow(part, sent(encodePart(model, style)))).toEqual(sent(model))
         }
       }),
@@ -40,7 +40,7 @@ describe.each(spellings)('%s, there and back again', (_name, spelling) => {
       fc.property(messages, (model) => {
         const { role, parts, metadata } = model
         const expected = metadata ? model : { messageId: 'new', role, parts }
-        expect(toMessage(decodeOrThrow(readMessage, sent(encodeMessage(model, spelling))), newId)).toEqual(
+        expect(toMessage(decodeOrThrow(readMessage, sent(encodeMessage(model, wireForm))), newId)).toEqual(
           sent(expected),
         )
       }),
@@ -60,7 +60,7 @@ describe.each(spellings)('%s, there and back again', (_name, spelling) => {
           }),
           ...(model.history && { history: model.history.map(plain) }),
         }
-        expect(toTask(decodeOrThrow(readTask, sent(encodeTask(model, spelling, true))), newId)).toEqual(sent(expected))
+        expect(toTask(decodeOrThrow(readTask, sent(encodeTask(model, wireForm, true))), newId)).toEqual(sent(expected))
       }),
     )
   })
@@ -134,7 +134,7 @@ describe('what servers answer, given anything', () => {
   })
 })
 
-describe.each(spellings)('a stream of %s', (_name, spelling) => {
+describe.each(wireForms)('a stream of %s', (_name, wireForm) => {
   const updates = fc.array(
     fc.record({ artifactId: fc.constantFrom('x', 'y', 'z'), text: fc.string({ minLength: 1 }), append: fc.boolean() }),
     { maxLength: 12 },
@@ -151,7 +151,7 @@ describe.each(spellings)('a stream of %s', (_name, spelling) => {
           return body
         }
         for (const update of before) apply(update)
-        const encoder = createStreamEncoder({ operation: 'subscribeToTask', params: { id: 't' }, newId }, spelling)
+        const encoder = createStreamEncoder({ operation: 'subscribeToTask', params: { id: 't' }, newId }, wireForm)
         const frames = dataOf(encoder, { task: fold.snapshot() as Task })
         for (const update of after) frames.push(...dataOf(encoder, apply(update)))
         const expected = (fold.snapshot()?.artifacts ?? []).map((each) => each.parts)
@@ -161,7 +161,7 @@ describe.each(spellings)('a stream of %s', (_name, spelling) => {
   })
 
   it('costs the same at its ten thousandth chunk as at its second', () => {
-    const encoder = createStreamEncoder({ operation: 'sendStreamingMessage', params: { id: 't' }, newId }, spelling)
+    const encoder = createStreamEncoder({ operation: 'sendStreamingMessage', params: { id: 't' }, newId }, wireForm)
     const chunk: StreamResponse = {
       artifactUpdate: {
         taskId: 't',

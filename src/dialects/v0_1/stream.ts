@@ -10,8 +10,6 @@ import type { IncomingFrame, StreamDecoder, StreamRequest } from '../client-dial
 import { converted, type Decoder, decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
 import type { Frame, StreamCall, StreamEncoder } from '../dialect.js'
 import { FollowedTask, nothing, untilOver } from '../followed-task.js'
-import type { Spelling } from './spelling.js'
-import { noteState, readState } from './spelling.js'
 import {
   decodeTask,
   encodeArtifact,
@@ -25,8 +23,10 @@ import {
   toArtifact,
   toStatus,
 } from './tasks.js'
+import type { WireForm } from './wire-form.js'
+import { noteState, readState } from './wire-form.js'
 
-export function createStreamEncoder({ operation, params }: StreamCall, spelling: Spelling): StreamEncoder {
+export function createStreamEncoder({ operation, params }: StreamCall, wireForm: WireForm): StreamEncoder {
   const isJoining = operation === 'subscribeToTask'
   const places = new Map<string, number>()
   let hasBegun = false
@@ -38,16 +38,16 @@ export function createStreamEncoder({ operation, params }: StreamCall, spelling:
       place = places.size
       places.set(artifactId, place)
     }
-    return frame('task_artifact_update', encodeArtifactEvent(update, place, spelling))
+    return frame('task_artifact_update', encodeArtifactEvent(update, place, wireForm))
   }
 
   function statusFrame(update: TaskStatusUpdateEvent, isFinal: boolean): Frame {
-    return frame('task_status_update', encodeStatusEvent(update, isFinal, spelling))
+    return frame('task_status_update', encodeStatusEvent(update, isFinal, wireForm))
   }
 
   function frame(event: string, body: object): Frame {
     const data = JSON.stringify(body)
-    return spelling.hasNamedEvents ? { data, event, isBare: true } : { data }
+    return wireForm.hasNamedEvents ? { data, event, isBare: true } : { data }
   }
 
   /** Encodes the snapshot, which comes first and again after a slow reader lost events. */
@@ -59,17 +59,17 @@ export function createStreamEncoder({ operation, params }: StreamCall, spelling:
     const hasEnded = isTerminal(task.status.state)
     const about = { taskId: task.id, contextId: task.contextId }
     const update = { ...about, status: task.status }
-    if (isFirst && !isJoining && spelling.hasNamedEvents) {
-      const answer = rpcResult(encodeTask(task, spelling, false))
+    if (isFirst && !isJoining && wireForm.hasNamedEvents) {
+      const answer = rpcResult(encodeTask(task, wireForm, false))
       return hasEnded ? [answer, statusFrame(update, true)] : [answer]
     }
     // The caller of a send knows the earlier artifacts. Subscribers, readers that lost events and readers of an ended task do not.
     const artifacts = isJoining || !isFirst || hasEnded ? (task.artifacts ?? []) : []
     // Readers stop at the final status, so it is sent last. A stream that begins with a final status sends it twice.
     const isLate = hasEnded && artifacts.length > 0
-    const isStatusFirst = !isLate || (isFirst && !spelling.hasNamedEvents)
+    const isStatusFirst = !isLate || (isFirst && !wireForm.hasNamedEvents)
     return [
-      ...(isFirst && spelling.hasNamedEvents ? [rpcResult({ status: 'resubscription initiated' })] : []),
+      ...(isFirst && wireForm.hasNamedEvents ? [rpcResult({ status: 'resubscription initiated' })] : []),
       ...(isStatusFirst ? [statusFrame(update, hasEnded && !isLate)] : []),
       ...artifacts.map((artifact) => artifactFrame({ ...about, artifact })),
       ...(isLate ? [statusFrame(update, true)] : []),
@@ -77,16 +77,16 @@ export function createStreamEncoder({ operation, params }: StreamCall, spelling:
   }
 
   /** Returns a single frame in the default envelope as text. */
-  function spelled(only: Frame): string | readonly Frame[] {
-    return spelling.hasNamedEvents ? [only] : only.data
+  function framesOf(only: Frame): string | readonly Frame[] {
+    return wireForm.hasNamedEvents ? [only] : only.data
   }
 
   return {
     encode({ event }) {
-      if ('artifactUpdate' in event) return spelled(artifactFrame(event.artifactUpdate))
+      if ('artifactUpdate' in event) return framesOf(artifactFrame(event.artifactUpdate))
       if ('statusUpdate' in event) {
         const { statusUpdate } = event
-        return spelled(statusFrame(statusUpdate, isLast(statusUpdate.status.state, spelling)))
+        return framesOf(statusFrame(statusUpdate, isLast(statusUpdate.status.state, wireForm)))
       }
       return snapshotFrames('task' in event ? event.task : taskOf(event.message, params))
     },
@@ -98,7 +98,7 @@ function rpcResult(result: object): Frame {
 }
 
 /** Interruptions end a stream in the profiles that have a state for them. */
-function isLast(state: TaskState, { states }: Spelling): boolean {
+function isLast(state: TaskState, { states }: WireForm): boolean {
   return isTerminal(state) || states[state] === 'input-required'
 }
 
@@ -203,23 +203,23 @@ export function readEvent({ contextId, newId }: EventFacts): Decoder<StreamRespo
 export function encodeStatusEvent(
   { taskId, status, metadata }: TaskStatusUpdateEvent,
   isFinal: boolean,
-  spelling: Spelling,
+  wireForm: WireForm,
 ): object {
   return {
     id: taskId,
-    status: encodeStatus(status, spelling),
+    status: encodeStatus(status, wireForm),
     // The Go library omits `false`.
-    final: isFinal || !spelling.hasNamedEvents ? isFinal : undefined,
-    metadata: noteState(metadata, status.state, spelling),
+    final: isFinal || !wireForm.hasNamedEvents ? isFinal : undefined,
+    metadata: noteState(metadata, status.state, wireForm),
   }
 }
 
-export function encodeArtifactEvent(update: TaskArtifactUpdateEvent, index: number, spelling: Spelling): object {
+export function encodeArtifactEvent(update: TaskArtifactUpdateEvent, index: number, wireForm: WireForm): object {
   return {
     id: update.taskId,
-    artifact: encodeArtifact(update.artifact, index, spelling, update),
+    artifact: encodeArtifact(update.artifact, index, wireForm, update),
     // The Go library marks an artifact's last chunk with `final` too (RL-GO-2).
-    final: spelling.hasNamedEvents && update.lastChunk ? true : undefined,
+    final: wireForm.hasNamedEvents && update.lastChunk ? true : undefined,
     metadata: update.metadata,
   }
 }

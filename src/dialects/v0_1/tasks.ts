@@ -19,7 +19,7 @@ import {
 } from '../decode.js'
 import { encodeMessage, isStrings, type ReadMessage, readMessage, toMessage, type WireMessage } from './messages.js'
 import { encodePart, part, type WirePart } from './parts.js'
-import { noteState, readState, type Spelling, state } from './spelling.js'
+import { noteState, readState, state, type WireForm } from './wire-form.js'
 
 export interface WireStatus {
   readonly state: string
@@ -58,8 +58,8 @@ export function toStatus({ message, timestamp }: ReadStatus, state: TaskState, n
   }
 }
 
-export function encodeStatus({ state, message, timestamp }: TaskStatus, spelling: Spelling): WireStatus {
-  return { state: spelling.states[state], message: message && encodeMessage(message, spelling), timestamp }
+export function encodeStatus({ state, message, timestamp }: TaskStatus, wireForm: WireForm): WireStatus {
+  return { state: wireForm.states[state], message: message && encodeMessage(message, wireForm), timestamp }
 }
 
 export interface ReadArtifact {
@@ -104,7 +104,7 @@ interface Chunk {
 export function encodeArtifact(
   { artifactId, name, description, parts, metadata, extensions }: Artifact,
   index: number,
-  { artifactParts, hasArtifactIds }: Spelling,
+  { artifactParts, hasArtifactIds }: WireForm,
   { append, lastChunk }: Chunk = {},
 ): WireArtifact {
   return {
@@ -161,14 +161,14 @@ export function decodeTask(
   return toTask(contextId === undefined ? read : { sessionId: contextId, ...read }, newId)
 }
 
-export function encodeTask(task: Task, spelling: Spelling, isHistoryWanted: boolean): object {
+export function encodeTask(task: Task, wireForm: WireForm, isHistoryWanted: boolean): object {
   return {
     id: task.id,
     sessionId: task.contextId,
-    status: encodeStatus(task.status, spelling),
-    artifacts: task.artifacts?.map((each, place) => encodeArtifact(each, place, spelling)),
-    history: isHistoryWanted ? task.history?.map((each) => encodeMessage(each, spelling)) : undefined,
-    metadata: noteState(task.metadata, task.status.state, spelling),
+    status: encodeStatus(task.status, wireForm),
+    artifacts: task.artifacts?.map((each, place) => encodeArtifact(each, place, wireForm)),
+    history: isHistoryWanted ? task.history?.map((each) => encodeMessage(each, wireForm)) : undefined,
+    metadata: noteState(task.metadata, task.status.state, wireForm),
   }
 }
 

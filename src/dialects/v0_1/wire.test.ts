@@ -6,7 +6,6 @@ import { v0_1, v0_1Go } from './index.js'
 import { encodeMessage, encodeSendParams, readMessage, sendParams, toMessage, toSendRequest } from './messages.js'
 import { encodePart, part } from './parts.js'
 import { encodeTaskPushConfig, taskPushConfig } from './push-config.js'
-import { go, type Spelling, standard } from './spelling.js'
 import { encodeArtifactEvent, encodeStatusEvent, readEvent } from './stream.js'
 import {
   encodeArtifact,
@@ -19,28 +18,29 @@ import {
   toStatus,
   toTask,
 } from './tasks.js'
+import { go, standard, type WireForm } from './wire-form.js'
 
-for (const [dialect, spelling] of [
+for (const [dialect, wireForm] of [
   [v0_1, standard],
   [v0_1Go, go],
 ] as const) {
   const form = dialect.jsonrpc as JsonRpcForm // both speak JSON-RPC
-  goldenWire(dialect.name, { ...form, shapes: shapesOf(spelling), operationOf: (call) => form.methods.get(call) })
+  goldenWire(dialect.name, { ...form, shapes: shapesOf(wireForm), operationOf: (call) => form.methods.get(call) })
 }
 
-function shapesOf(spelling: Spelling): Record<string, Shape> {
+function shapesOf(wireForm: WireForm): Record<string, Shape> {
   return {
     part: {
       decode: (wire) => decodeOrThrow(part, wire),
-      encode: (model) => encodePart(model, spelling.messageParts),
+      encode: (model) => encodePart(model, wireForm.messageParts),
     },
     message: {
       decode: (wire) => toMessage(decodeOrThrow(readMessage, wire), ids()),
-      encode: (model) => encodeMessage(model, spelling),
+      encode: (model) => encodeMessage(model, wireForm),
     },
     sendParams: {
-      decode: (wire) => toSendRequest(decodeOrThrow(sendParams(spelling), wire), ids(), spelling),
-      encode: (model) => encodeSendParams(model, () => 'id-2', spelling),
+      decode: (wire) => toSendRequest(decodeOrThrow(sendParams(wireForm), wire), ids(), wireForm),
+      encode: (model) => encodeSendParams(model, () => 'id-2', wireForm),
     },
     pushConfig: {
       decode: (wire) => decodeOrThrow(taskPushConfig, wire),
@@ -51,25 +51,25 @@ function shapesOf(spelling: Spelling): Record<string, Shape> {
         const read = decodeOrThrow(readStatus, wire)
         return toStatus(read, read.state, ids())
       },
-      encode: (model) => encodeStatus(model, spelling),
+      encode: (model) => encodeStatus(model, wireForm),
     },
     artifact: {
       decode: (wire) => toArtifact(decodeOrThrow(readArtifact, wire)),
-      encode: (model) => encodeArtifact(model, 0, spelling),
+      encode: (model) => encodeArtifact(model, 0, wireForm),
     },
     task: {
       decode: (wire) => toTask(decodeOrThrow(readTask, wire), ids()),
-      encode: (model) => encodeTask(model, spelling, true),
+      encode: (model) => encodeTask(model, wireForm, true),
     },
     event: {
       decode: (wire) => decodeOrThrow(readEvent({ contextId: 's-1', newId: ids() }), wire),
       encode(model: StreamResponse) {
-        if ('artifactUpdate' in model) return encodeArtifactEvent(model.artifactUpdate, 0, spelling)
+        if ('artifactUpdate' in model) return encodeArtifactEvent(model.artifactUpdate, 0, wireForm)
         if (!('statusUpdate' in model)) throw new Error('The streams of v0.1 show no such event')
         return encodeStatusEvent(
           model.statusUpdate,
           model.statusUpdate.status.state === 'TASK_STATE_COMPLETED',
-          spelling,
+          wireForm,
         )
       },
     },

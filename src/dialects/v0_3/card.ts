@@ -8,7 +8,7 @@ import type {
   SecurityScheme,
 } from '../../model/agent-card.js'
 import { withSingleFlows } from '../security.js'
-import type { Shape, Wire } from './spelling.js'
+import type { Shape, Wire } from './wire-form.js'
 
 export { decodeCard } from './read-card.js'
 

@@ -29,7 +29,7 @@ import type {
 } from '../client-dialect.js'
 import { array, decodeOrThrow, object, optional, string } from '../decode.js'
 import { createStreamDecoder, filledAnswer, filledTask, type Known, knownFrom } from '../fill-missing.js'
-import { toldTaskList } from '../lenient-decoders.js'
+import { lenientTaskList } from '../lenient-decoders.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
 import { hasAny, isVersion, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { get, given, post, remove, segment } from '../rest-route.js'
@@ -37,28 +37,28 @@ import { decodeCard } from './card.js'
 import { errors } from './errors.js'
 import { facts } from './facts.js'
 import { encodeSendRequest } from './messages.js'
-import { encodePushConfig, joinName, toldPushConfig } from './push-config.js'
-import {
-  grpcSpellings,
-  inEveryPartForm,
-  jsonSpelling,
-  protoJsonSpelling,
-  protoSpelling,
-  restSpellings,
-  type Spelling,
-  type Wire,
-} from './spelling.js'
+import { encodePushConfig, joinName, lenientPushConfig } from './push-config.js'
 import { decodeEvent, decodeTask, task } from './tasks.js'
+import {
+  grpcForms,
+  inEveryPartForm,
+  jsonForm,
+  protoForm,
+  protoJsonForm,
+  restForms,
+  type Wire,
+  type WireForm,
+} from './wire-form.js'
 
 /** Selects the spelling for a call. For the protobuf, the user may choose the encoding of files (R3-PB-12). */
-export type SpellingFor = (facts: ClientFacts) => Spelling
+export type WireFormFor = (facts: ClientFacts) => WireForm
 
-export const jsonSpellingFor: SpellingFor = () => jsonSpelling
-export const restSpellingFor: SpellingFor = ({ fileBytes }) => restSpellings[fileBytes ?? 'guessed']
-export const grpcSpellingFor: SpellingFor = ({ fileBytes }) => grpcSpellings[fileBytes ?? 'guessed']
+export const jsonFormFor: WireFormFor = () => jsonForm
+export const restFormFor: WireFormFor = ({ fileBytes }) => restForms[fileBytes ?? 'guessed']
+export const grpcFormFor: WireFormFor = ({ fileBytes }) => grpcForms[fileBytes ?? 'guessed']
 
 /** `blocking` is always sent: peers differ in its default (R3-SEND-5). */
-function encodeSend({ message, configuration = {}, metadata }: SendMessageRequest, as: Spelling): Wire {
+function encodeSend({ message, configuration = {}, metadata }: SendMessageRequest, as: WireForm): Wire {
   const wire = encodeSendRequest({ message, configuration, ...(metadata && { metadata }) }, as)
   const isAll = as.shape === 'proto' && configuration.historyLength === 0
   if (isAll) delete (wire.configuration as Wire).historyLength // the protobuf's 0 means the whole history; `cut` shortens the response
@@ -75,7 +75,7 @@ function of<Request extends object, Out>(
 type Encode = RequestCodec['encode']
 type Requests<E> = Readonly<Record<Exclude<Operation, 'listTasks'>, E>>
 
-const sendJson = of((request: SendMessageRequest) => encodeSend(request, jsonSpelling))
+const sendJson = of((request: SendMessageRequest) => encodeSend(request, jsonForm))
 
 /** Drafts between 0.3 and 1.0 added `tasks/list` to JSON-RPC; servers without it answer "method not found". */
 export const jsonRequests: Readonly<Record<Operation, Encode>> = {
@@ -85,14 +85,14 @@ export const jsonRequests: Readonly<Record<Operation, Encode>> = {
     historyLength === undefined ? { id: given('id', id) } : { id: given('id', id), historyLength },
   ),
   listTasks: of(({ tenant: _tenant, status, ...filter }: ListTasksRequest) =>
-    status === undefined ? filter : { ...filter, status: jsonSpelling.states[status] },
+    status === undefined ? filter : { ...filter, status: jsonForm.states[status] },
   ),
   cancelTask: of(({ id, metadata }: CancelTaskRequest) =>
     metadata ? { id: given('id', id), metadata } : { id: given('id', id) },
   ),
   subscribeToTask: of(({ id }: SubscribeToTaskRequest) => ({ id: given('id', id) })),
   createTaskPushNotificationConfig: of((config: TaskPushNotificationConfig) =>
-    encodePushConfig({ ...config, taskId: given('taskId', config.taskId) }, jsonSpelling),
+    encodePushConfig({ ...config, taskId: given('taskId', config.taskId) }, jsonForm),
   ),
   getTaskPushNotificationConfig: of(({ taskId, id }: GetTaskPushNotificationConfigRequest) => ({
     id: given('taskId', taskId),
@@ -108,7 +108,7 @@ export const jsonRequests: Readonly<Record<Operation, Encode>> = {
   getExtendedAgentCard: () => undefined, // no parameters
 }
 
-const sendProto = of((request: SendMessageRequest, facts) => encodeSend(request, grpcSpellingFor(facts)))
+const sendProto = of((request: SendMessageRequest, facts) => encodeSend(request, grpcFormFor(facts)))
 
 function nameOf(field: string, id: string): string {
   return joinName(given(field, id))
@@ -122,7 +122,7 @@ function configName(taskId: string, id = taskId): string {
 /** Includes the config's name only if it has one. */
 function createConfig(config: TaskPushNotificationConfig): Wire {
   const taskId = given('taskId', config.taskId)
-  const { name, pushNotificationConfig } = encodePushConfig({ ...config, taskId }, protoSpelling)
+  const { name, pushNotificationConfig } = encodePushConfig({ ...config, taskId }, protoForm)
   const parent = joinName(taskId)
   return config.id === undefined
     ? { parent, config: { pushNotificationConfig } }
@@ -161,11 +161,11 @@ function configs(taskId: string | undefined): string {
 }
 
 function sendTo(path: string): (request: SendMessageRequest, facts: ClientFacts) => RestRequest {
-  return (request, facts) => post(path, encodeSend(request, restSpellingFor(facts)))
+  return (request, facts) => post(path, encodeSend(request, restFormFor(facts)))
 }
 
 function listTasks({ tenant: _tenant, status, ...filter }: ListTasksRequest): RestRequest {
-  return get('/v1/tasks', { ...filter, status: status && protoJsonSpelling.states[status] })
+  return get('/v1/tasks', { ...filter, status: status && protoJsonForm.states[status] })
 }
 
 /** Bodies have the protobuf's members and names: some servers refuse others. */
@@ -204,35 +204,35 @@ interface ConfigPage {
   readonly nextPageToken?: string
 }
 
-const configPage = object<ConfigPage>({ configs: optional(array(toldPushConfig)), nextPageToken: optional(string) })
+const configPage = object<ConfigPage>({ configs: optional(array(lenientPushConfig)), nextPageToken: optional(string) })
 
 const decodeConfig: Decode = (answer, request, facts): TaskPushNotificationConfig =>
-  withTask(decodeOrThrow(toldPushConfig, answer), knownFrom(request, facts))
+  withTask(decodeOrThrow(lenientPushConfig, answer), knownFrom(request, facts))
 
 /** Adds the task id from the request, which responses may omit. */
 function withTask(config: TaskPushNotificationConfig, { taskId = '' }: Known): TaskPushNotificationConfig {
   return config.taskId === undefined ? { ...config, taskId } : config
 }
 
-const taskLists = inEveryPartForm((form) => toldTaskList(task[form]))
+const taskLists = inEveryPartForm((form) => lenientTaskList(task[form]))
 
-export function decodersOf(spellingFor: SpellingFor): Readonly<Record<Operation, Decode>> {
+export function decodersOf(formFor: WireFormFor): Readonly<Record<Operation, Decode>> {
   return {
     sendMessage(answer, request, facts): SendMessageResponse {
-      const read = filledAnswer(decodeEvent(withRole(answer), spellingFor(facts)), knownFrom(request, facts))
+      const read = filledAnswer(decodeEvent(withRole(answer), formFor(facts)), knownFrom(request, facts))
       const { configuration } = request as SendMessageRequest
       return 'task' in read ? { task: cut(read.task, configuration?.historyLength) } : read
     },
     sendStreamingMessage: asItIs,
     subscribeToTask: asItIs,
     getTask(answer, request, facts): Task {
-      const read = filledTask(decodeTask(answer, spellingFor(facts)), knownFrom(request, facts))
+      const read = filledTask(decodeTask(answer, formFor(facts)), knownFrom(request, facts))
       return cut(read, (request as GetTaskRequest).historyLength)
     },
     cancelTask: (answer, request, facts): Task =>
-      filledTask(decodeTask(answer, spellingFor(facts)), knownFrom(request, facts)),
+      filledTask(decodeTask(answer, formFor(facts)), knownFrom(request, facts)),
     listTasks(answer, _request, facts) {
-      const page = decodeOrThrow(taskLists[spellingFor(facts).partForm], answer)
+      const page = decodeOrThrow(taskLists[formFor(facts).partForm], answer)
       return { ...page, tasks: page.tasks.map((each) => filledTask(each, facts)) }
     },
     createTaskPushNotificationConfig: decodeConfig,
@@ -260,9 +260,9 @@ function cut(read: Task, historyLength: number | undefined): Task {
 /**
  * A stream ends at an event marked as final, at a message, and at a task that has already ended (R3-STRM-5, RM-STR-6).
  */
-export function streamDecoderOf(spellingFor: SpellingFor): (stream: StreamRequest) => StreamDecoder {
+export function streamDecoderOf(formFor: WireFormFor): (stream: StreamRequest) => StreamDecoder {
   return (stream) => {
-    const as = spellingFor(stream.facts)
+    const as = formFor(stream.facts)
     return createStreamDecoder(stream, { decode: (data): StreamResponse => decodeEvent(withRole(data), as), isLast })
   }
 }
@@ -286,9 +286,9 @@ type Operations<C> = { readonly [O in Operation]?: C }
 /** Operations without a request in a form are not in its table. */
 function codecs<Encode>(
   requests: Operations<Encode>,
-  spellingFor: SpellingFor,
+  formFor: WireFormFor,
 ): Operations<{ readonly encode: Encode; readonly decode: RequestCodec['decode'] }> {
-  const decoders = decodersOf(spellingFor)
+  const decoders = decodersOf(formFor)
   const entries = Object.entries(requests) as [Operation, Encode][] // the keys of that record are operations
   return Object.fromEntries(entries.map(([name, encode]) => [name, { encode, decode: decoders[name] }]))
 }
@@ -322,7 +322,7 @@ const rpcs = {
 
 const meanings = meaningsOf(errors)
 
-const createEventDecoder = streamDecoderOf(jsonSpellingFor)
+const createEventDecoder = streamDecoderOf(jsonFormFor)
 
 /** chat-rpc servers have the card and the methods of 0.3. The first frame identifies the dialect of the stream. */
 function createJsonRpcStreamDecoder(stream: StreamRequest): StreamDecoder {
@@ -342,20 +342,20 @@ export const v0_3Client: ClientDialect = {
   ...facts,
   jsonrpc: {
     methods,
-    operations: codecs<RequestCodec['encode']>(jsonRequests, jsonSpellingFor),
+    operations: codecs<RequestCodec['encode']>(jsonRequests, jsonFormFor),
     createStreamDecoder: createJsonRpcStreamDecoder,
     decodeError: (error, status) => readRpcError(error, meanings, status),
   },
   rest: {
-    operations: codecs<RestRequestCodec['encode']>(restRequests, restSpellingFor),
-    createStreamDecoder: streamDecoderOf(restSpellingFor),
+    operations: codecs<RestRequestCodec['encode']>(restRequests, restFormFor),
+    createStreamDecoder: streamDecoderOf(restFormFor),
     decodeError: (status, body) => readHttpError(status, body, meanings),
   },
   grpc: {
     service: 'a2a.v1.A2AService',
     rpcs,
-    operations: codecs<RequestCodec['encode']>(grpcRequests, grpcSpellingFor),
-    createStreamDecoder: streamDecoderOf(grpcSpellingFor),
+    operations: codecs<RequestCodec['encode']>(grpcRequests, grpcFormFor),
+    createStreamDecoder: streamDecoderOf(grpcFormFor),
     decodeError: readGrpcError,
   },
   card: { recognise: recogniseCard, decode: decodeCard, alternatives: ['v0.1'] },

@@ -1,9 +1,9 @@
 /** Error codes and statuses of 0.3. Errors that 0.3 does not define have the codes of later versions. */
 import type { A2AError, ErrorCode } from '../../model/errors.js'
-import { type ErrorSpelling, errorDetails, flatErrorDetails } from '../error-details.js'
+import { type ErrorCodes, errorDetails, flatErrorDetails } from '../error-details.js'
 
 /** HTTP by R3-ERR-2, gRPC as in v1.0 (R3-PB-9). */
-export const errors: Readonly<Record<ErrorCode, ErrorSpelling>> = {
+export const errors: Readonly<Record<ErrorCode, ErrorCodes>> = {
   TASK_NOT_FOUND: { jsonrpc: -32001, http: 404, grpc: 'NOT_FOUND' },
   TASK_NOT_CANCELABLE: { jsonrpc: -32002, http: 400, grpc: 'FAILED_PRECONDITION' },
   PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonrpc: -32003, http: 400, grpc: 'FAILED_PRECONDITION' },

@@ -1,4 +1,4 @@
-import type { Loss } from '../dialect.js'
+import type { Limitation } from '../dialect.js'
 import { type DialectFacts, earlyVersions } from '../dialect.js'
 
 /** A2A v0.3. Requests of v0.2 have the same shape, and v0.2 clients read v0.3 responses (RL-02-3). */
@@ -11,7 +11,7 @@ export const facts = {
   isListed: true,
 } as const satisfies DialectFacts
 
-export const losses: readonly Loss[] = [
+export const limitations: readonly Limitation[] = [
   { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
   { direction: 'in', what: '`final` of status updates', remedy: 'computed from the state when sent' },
   {

@@ -2,11 +2,11 @@ import { type Dialect, exampleCall } from '../dialect.js'
 import { errorDetails } from '../error-details.js'
 import { encodeCard, hybridCard } from './card.js'
 import { encodeRestError, encodeRpcError, errors, grpcMessage } from './errors.js'
-import { facts, losses } from './facts.js'
+import { facts, limitations } from './facts.js'
 import { grpcOperations, jsonOperations, methods, restOperations, routes, rpcs } from './operations.js'
-import { exampleMessage, jsonSpelling } from './spelling.js'
 import { createGrpcStream, createRestStream, jsonStream, sendsErrorAsEvent } from './stream.js'
 import { encodeTask } from './tasks.js'
+import { exampleMessage, jsonForm } from './wire-form.js'
 
 export const v0_3: Dialect = {
   ...facts,
@@ -36,8 +36,8 @@ export const v0_3: Dialect = {
     statusMessage: grpcMessage,
     errorDetails,
   },
-  push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task, jsonSpelling)) },
+  push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task, jsonForm)) },
   card: { encode: encodeCard, signing: 'as-received', merge: hybridCard },
   example: { path: '', body: exampleCall('message/send', { message: exampleMessage }) },
-  losses,
+  limitations,
 }

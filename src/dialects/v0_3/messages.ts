@@ -15,7 +15,7 @@ import {
   string,
   struct,
 } from '../decode.js'
-import { toldMessage } from '../lenient-decoders.js'
+import { lenientMessage } from '../lenient-decoders.js'
 import { encodePart, part } from './parts.js'
 import { encodeWebhook, givenId, webhook } from './push-config.js'
 import {
@@ -24,10 +24,10 @@ import {
   reserved,
   role,
   type Shape,
-  type Spelling,
   type Wire,
+  type WireForm,
   withoutKeys,
-} from './spelling.js'
+} from './wire-form.js'
 
 /** A message in a request: it must have content (R3-SEND-2). `kind` may be missing (RL-02-3) and is ignored. */
 const sentMessage = inEveryPartForm((form, shape) =>
@@ -50,7 +50,7 @@ const sentMessage = inEveryPartForm((form, shape) =>
 )
 
 /** A message in a response. */
-export const message = inEveryPartForm((form, shape) => withReferences(toldMessage(part[form]), shape))
+export const message = inEveryPartForm((form, shape) => withReferences(lenientMessage(part[form]), shape))
 
 /** The protobuf has no reference task ids: they are sent in metadata. */
 function withReferences(decode: Decoder<Message>, shape: Shape): Decoder<Message> {
@@ -68,11 +68,11 @@ function isTexts(value: JsonValue | undefined): value is readonly string[] {
   return Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
 }
 
-export function decodeMessage(wire: unknown, { partForm }: Spelling): Message {
+export function decodeMessage(wire: unknown, { partForm }: WireForm): Message {
   return decodeOrThrow(message[partForm], wire)
 }
 
-export function encodeMessage(content: Message, as: Spelling): Wire {
+export function encodeMessage(content: Message, as: WireForm): Wire {
   const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = content
   const wire: Wire = as.shape === 'json' ? { kind: 'message', messageId } : { messageId }
   if (contextId !== undefined) wire.contextId = contextId
@@ -136,13 +136,13 @@ export const sendRequest = inEveryPartForm((form, shape) =>
   ),
 )
 
-export function decodeSendRequest(wire: unknown, { partForm }: Spelling): SendMessageRequest {
+export function decodeSendRequest(wire: unknown, { partForm }: WireForm): SendMessageRequest {
   return decodeOrThrow(sendRequest[partForm], wire)
 }
 
 export function encodeSendRequest(
   { message: sent, configuration: asked, metadata }: SendMessageRequest,
-  as: Spelling,
+  as: WireForm,
 ): Wire {
   const wire: Wire = { [as.sentMessage]: encodeMessage(sent, as) }
   if (asked) {

@@ -22,22 +22,22 @@ import {
   listTasksRequest,
   subscribeToTaskRequest,
 } from './requests.js'
-import { grpcSpellings, jsonSpelling, restSpellings, type Spelling, type Wire } from './spelling.js'
 import { encodeEvent, encodeTask } from './tasks.js'
+import { grpcForms, jsonForm, restForms, type Wire, type WireForm } from './wire-form.js'
 
 /** Encodes an operation's result. In JSON-RPC a deletion returns `null` and a list is an array. */
-type Encode = (result: unknown, params: unknown, as: Spelling) => unknown
+type Encode = (result: unknown, params: unknown, as: WireForm) => unknown
 
 /** Selects the spelling for a call. For the protobuf it depends on the peer (R3-PB-12). */
-type SpellingOf = (facts: CallFacts | undefined) => Spelling
+type WireFormOf = (facts: CallFacts | undefined) => WireForm
 
-const inJson: SpellingOf = () => jsonSpelling
-const overRest: SpellingOf = (facts) => restSpellings[quirksOf(facts).fileBytes]
-const overGrpc: SpellingOf = (facts) => grpcSpellings[quirksOf(facts).fileBytes]
+const inJson: WireFormOf = () => jsonForm
+const overRest: WireFormOf = (facts) => restForms[quirksOf(facts).fileBytes]
+const overGrpc: WireFormOf = (facts) => grpcForms[quirksOf(facts).fileBytes]
 
 const anything: Decoder<object> = () => ({})
 
-const decoders: Readonly<Record<Operation, (as: Spelling) => Decoder<object>>> = {
+const decoders: Readonly<Record<Operation, (as: WireForm) => Decoder<object>>> = {
   sendMessage: ({ partForm }) => sendRequest[partForm],
   sendStreamingMessage: ({ partForm }) => sendRequest[partForm],
   getTask: ({ shape }) => getTaskRequest[shape],
@@ -78,14 +78,14 @@ const encoders: Readonly<Record<Operation, Encode>> = {
 
 /** A caller that requests history gets the member even if the history is empty (R3-GET-2). */
 function encodeReadTask(task: Task, params: unknown): Wire {
-  const wire = encodeTask(task, jsonSpelling)
+  const wire = encodeTask(task, jsonForm)
   const isAsked = isObject(params) && (params.historyLength ?? params.history_length ?? undefined) !== undefined
   if (isAsked && !task.history) wire.history = []
   return wire
 }
 
 /** `pageSize` is the number of tasks in this page. */
-function encodeTaskList({ tasks, totalSize, nextPageToken }: ListTasksResponse, as: Spelling): Wire {
+function encodeTaskList({ tasks, totalSize, nextPageToken }: ListTasksResponse, as: WireForm): Wire {
   const wire = tasks.map((each) => encodeTask(each, as))
   return { tasks: wire, totalSize, pageSize: wire.length, nextPageToken }
 }
@@ -99,18 +99,18 @@ function encodeExtendedCard(card: AgentCard, encode: typeof encodeCard): Wire {
 /** Operations whose parameters may be missing. */
 const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
 
-function decoder(operation: Operation, spellingOf: SpellingOf): OperationCodec['decode'] {
+function decoder(operation: Operation, formOf: WireFormOf): OperationCodec['decode'] {
   return (params, facts) => {
     const isEmpty = (params ?? undefined) === undefined && withoutParams.has(operation)
-    return decodeOrThrow(decoders[operation](spellingOf(facts)), isEmpty ? {} : params)
+    return decodeOrThrow(decoders[operation](formOf(facts)), isEmpty ? {} : params)
   }
 }
 
-function codecs(spellingOf: SpellingOf): Readonly<Record<Operation, OperationCodec>> {
+function codecs(formOf: WireFormOf): Readonly<Record<Operation, OperationCodec>> {
   return eachOperation((operation, encode) => ({
-    decode: decoder(operation, spellingOf),
+    decode: decoder(operation, formOf),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
-    encode: (result, params, facts) => JSON.stringify(encode(result, params, spellingOf(facts))),
+    encode: (result, params, facts) => JSON.stringify(encode(result, params, formOf(facts))),
   }))
 }
 

@@ -16,7 +16,7 @@ import {
   toBase64,
 } from '../decode.js'
 import type { FileEncoding } from '../quirks.js'
-import { inEveryPartForm, type PartForm, reserved, type Spelling, type Wire, withoutKeys } from './spelling.js'
+import { inEveryPartForm, type PartForm, reserved, type Wire, type WireForm, withoutKeys } from './wire-form.js'
 
 /** Decodes file content of either encoding to base64. */
 export const protoBytes: Readonly<Record<FileEncoding, Decoder<string>>> = {
@@ -26,7 +26,7 @@ export const protoBytes: Readonly<Record<FileEncoding, Decoder<string>>> = {
   guessed: converted(bytes, (value) => readText(value, isCanonical) ?? value),
 }
 
-export function encodeBytes(raw: string, { partForm }: Spelling): string {
+export function encodeBytes(raw: string, { partForm }: WireForm): string {
   return partForm === 'json' || partForm === 'raw' ? raw : toBase64(new TextEncoder().encode(raw))
 }
 
@@ -170,11 +170,11 @@ function readCarried<P extends TextPart | DataPart>(content: P, metadata: Struct
   }
 }
 
-export function decodePart(wire: unknown, { partForm }: Spelling): Part {
+export function decodePart(wire: unknown, { partForm }: WireForm): Part {
   return decodeOrThrow(part[partForm], wire)
 }
 
-export function encodePart(content: Part, as: Spelling): Wire {
+export function encodePart(content: Part, as: WireForm): Wire {
   const hasKinds = as.shape === 'json'
   if ('text' in content) {
     const wire: Wire = hasKinds ? { kind: 'text', text: content.text } : { text: content.text }

@@ -2,7 +2,7 @@
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
 import { array, converted, type Decoder, decodeOrThrow, object, optional, refuse, required, string } from '../decode.js'
 import { encodeAuthentication, toAuthentication, type WireAuthentication } from '../push-authentication.js'
-import type { Shape, Spelling, Wire } from './spelling.js'
+import type { Shape, Wire, WireForm } from './wire-form.js'
 
 /**
  * Resource names in 0.3's protobuf: `tasks/{id}` and `tasks/{id}/pushNotificationConfigs/{id}`. Slashes and percent
@@ -61,7 +61,7 @@ const authentication: Decoder<AuthenticationInfo> = converted(
 )
 
 /** In responses: servers may omit the credentials and their scheme. */
-const toldAuthentication: Decoder<AuthenticationInfo> = converted(wireAuthentication, ({ schemes = [], ...rest }) =>
+const lenientAuthentication: Decoder<AuthenticationInfo> = converted(wireAuthentication, ({ schemes = [], ...rest }) =>
   toAuthentication({ schemes, ...rest }),
 )
 
@@ -136,9 +136,13 @@ function ofTask(taskId: string, { token, authentication: info, url = '' }: Parti
   }
 }
 
-const toldWebhookMembers = { ...webhookMembers, url: optional(string), authentication: optional(toldAuthentication) }
+const lenientWebhookMembers = {
+  ...webhookMembers,
+  url: optional(string),
+  authentication: optional(lenientAuthentication),
+}
 
-interface ToldHolder extends Partial<Webhook> {
+interface LenientHolder extends Partial<Webhook> {
   readonly taskId?: string
   readonly name?: string
   readonly pushNotificationConfig?: Partial<Webhook>
@@ -147,12 +151,12 @@ interface ToldHolder extends Partial<Webhook> {
 /**
  * A config in a response, in either shape, or the webhook alone; then the request names the task. The id is the peer's.
  */
-export const toldPushConfig: Decoder<TaskPushNotificationConfig> = converted(
-  object<ToldHolder>({
-    ...toldWebhookMembers,
+export const lenientPushConfig: Decoder<TaskPushNotificationConfig> = converted(
+  object<LenientHolder>({
+    ...lenientWebhookMembers,
     taskId: optional(string),
     name: optional(string),
-    pushNotificationConfig: optional(object<Partial<Webhook>>(toldWebhookMembers)),
+    pushNotificationConfig: optional(object<Partial<Webhook>>(lenientWebhookMembers)),
   }),
   (holder, faults) => {
     const { id, url, token, authentication: info } = holder.pushNotificationConfig ?? holder
@@ -170,11 +174,11 @@ export const toldPushConfig: Decoder<TaskPushNotificationConfig> = converted(
   },
 )
 
-export function decodePushConfig(wire: unknown, { shape }: Spelling): TaskPushNotificationConfig {
+export function decodePushConfig(wire: unknown, { shape }: WireForm): TaskPushNotificationConfig {
   return decodeOrThrow(pushConfig[shape], wire)
 }
 
-export function encodePushConfig(config: TaskPushNotificationConfig, { shape }: Spelling): Wire {
+export function encodePushConfig(config: TaskPushNotificationConfig, { shape }: WireForm): Wire {
   const { taskId = '', id } = config
   const pushNotificationConfig = encodeWebhook(config)
   return shape === 'json'

@@ -24,7 +24,7 @@ import {
 } from '../decode.js'
 import { historyLength } from './messages.js'
 import { givenId, splitName } from './push-config.js'
-import { inBothShapes, type Shape, taskState } from './spelling.js'
+import { inBothShapes, type Shape, taskState } from './wire-form.js'
 
 /**
  * All members that identify a task. JSON-RPC has `id`; gRPC has `name` or `parent`; REST has the route parameters

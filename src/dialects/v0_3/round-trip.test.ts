@@ -22,20 +22,20 @@ import { decodeCard } from './card.js'
 import { v0_3 } from './index.js'
 import { decodeMessage, decodeSendRequest, encodeMessage, encodeSendRequest } from './messages.js'
 import { decodePushConfig, encodePushConfig } from './push-config.js'
-import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling } from './spelling.js'
 import { decodeEvent, decodeTask, encodeEvent, encodeTask } from './tasks.js'
+import { jsonForm, protoForm, protoJsonForm, type WireForm } from './wire-form.js'
 
-const spellings: [string, Spelling][] = [
-  ['JSON-RPC', jsonSpelling],
-  ['REST', protoJsonSpelling],
-  ['gRPC', protoSpelling],
+const wireForms: [string, WireForm][] = [
+  ['JSON-RPC', jsonForm],
+  ['REST', protoJsonForm],
+  ['gRPC', protoForm],
 ]
 
-describe.each(spellings)('v1 → v0.3 → v1 over %s', (_name, as) => {
+describe.each(wireForms)('v1 → v0.3 → v1 over %s', (_name, as) => {
   function returns<T>(
     arbitrary: fc.Arbitrary<T>,
-    encode: (value: T, as: Spelling) => unknown,
-    decode: (wire: unknown, as: Spelling) => T,
+    encode: (value: T, as: WireForm) => unknown,
+    decode: (wire: unknown, as: WireForm) => T,
   ): void {
     fc.assert(
       fc.property(arbitrary, (value) => {
@@ -113,7 +113,7 @@ describe('v0.3 → v1 → v0.3 over JSON-RPC', () => {
     )
     fc.assert(
       fc.property(wireTask, (wire) => {
-        expect(encodeTask(decodeTask(wire, jsonSpelling), jsonSpelling)).toStrictEqual(wire)
+        expect(encodeTask(decodeTask(wire, jsonForm), jsonForm)).toStrictEqual(wire)
       }),
     )
   })
@@ -129,10 +129,10 @@ describe('v0.3 → v1 → v0.3 over JSON-RPC', () => {
     ])
     fc.assert(
       fc.property(update, (wire) => {
-        const decoded = decodeEvent(wire, jsonSpelling) as Extract<StreamResponse, { statusUpdate: unknown }>
+        const decoded = decodeEvent(wire, jsonForm) as Extract<StreamResponse, { statusUpdate: unknown }>
         const { state } = decoded.statusUpdate.status
         const final = isTerminal(state) || isInterrupted(state)
-        expect(encodeEvent(decoded, jsonSpelling)).toStrictEqual({ ...wire, final })
+        expect(encodeEvent(decoded, jsonForm)).toStrictEqual({ ...wire, final })
       }),
     )
   })
@@ -163,9 +163,9 @@ describe('hostile input', () => {
 
   it('gives INVALID_PARAMS and no other error when one member of a valid request is replaced', () => {
     const good = fc.oneof(
-      sendRequest.map((request) => encodeSendRequest(request, jsonSpelling)),
-      sendRequest.map((request) => encodeSendRequest(request, protoJsonSpelling)),
-      pushConfig.map((config) => encodePushConfig(config, protoSpelling)),
+      sendRequest.map((request) => encodeSendRequest(request, jsonForm)),
+      sendRequest.map((request) => encodeSendRequest(request, protoJsonForm)),
+      pushConfig.map((config) => encodePushConfig(config, protoForm)),
     )
     fc.assert(
       fc.property(

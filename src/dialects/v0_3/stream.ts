@@ -4,18 +4,18 @@ import type { StreamItem } from '../../model/service.js'
 import type { CallFacts, StreamCall, StreamEncoder } from '../dialect.js'
 import { acceptsOnlyEvents } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
-import { grpcSpellings, jsonSpelling, restSpellings, type Wire } from './spelling.js'
 import { encodeEvent } from './tasks.js'
+import { grpcForms, jsonForm, restForms, type Wire } from './wire-form.js'
 
-export const jsonStream: StreamEncoder = { encode: ({ event }) => JSON.stringify(encodeEvent(event, jsonSpelling)) }
+export const jsonStream: StreamEncoder = { encode: ({ event }) => JSON.stringify(encodeEvent(event, jsonForm)) }
 
 export function createRestStream({ facts }: StreamCall): StreamEncoder {
-  const as = restSpellings[quirksOf(facts).fileBytes]
+  const as = restForms[quirksOf(facts).fileBytes]
   return { encode: ({ event }) => JSON.stringify(encodeEvent(event, as)) }
 }
 
 export function createGrpcStream({ facts }: StreamCall): (item: StreamItem) => Wire {
-  const as = grpcSpellings[quirksOf(facts).fileBytes]
+  const as = grpcForms[quirksOf(facts).fileBytes]
   return ({ event }) => encodeEvent(event, as)
 }
 

@@ -3,38 +3,38 @@ import type { Artifact } from '../../model/artifact.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
 import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
 import { type Decoder, decodeOrThrow } from '../decode.js'
-import { type ToldObjects, toldEvent, toldObjects } from '../lenient-decoders.js'
+import { type LenientDecoders, lenientDecoders, lenientEvent } from '../lenient-decoders.js'
 import { encodeMessage, message } from './messages.js'
 import { encodePart, part } from './parts.js'
-import { inEveryPartForm, type Spelling, type Wire } from './spelling.js'
+import { inEveryPartForm, type Wire, type WireForm } from './wire-form.js'
 
-const decoders = inEveryPartForm((form): ToldObjects => toldObjects(part[form], message[form]))
+const decoders = inEveryPartForm((form): LenientDecoders => lenientDecoders(part[form], message[form]))
 
 /** A task in a response. */
 export const task = inEveryPartForm((form): Decoder<Task> => decoders[form].task)
 
 const event = inEveryPartForm(
-  (form): Decoder<StreamResponse> => toldEvent(message[form], decoders[form], { hasKinds: form === 'json' }),
+  (form): Decoder<StreamResponse> => lenientEvent(message[form], decoders[form], { hasKinds: form === 'json' }),
 )
 
-export function decodeArtifact(wire: unknown, { partForm }: Spelling): Artifact {
+export function decodeArtifact(wire: unknown, { partForm }: WireForm): Artifact {
   return decodeOrThrow(decoders[partForm].artifact, wire)
 }
 
-export function decodeStatus(wire: unknown, { partForm }: Spelling): TaskStatus {
+export function decodeStatus(wire: unknown, { partForm }: WireForm): TaskStatus {
   return decodeOrThrow(decoders[partForm].status, wire)
 }
 
-export function decodeTask(wire: unknown, { partForm }: Spelling): Task {
+export function decodeTask(wire: unknown, { partForm }: WireForm): Task {
   return decodeOrThrow(task[partForm], wire)
 }
 
 /** Decodes an element of a stream or the response to a send. */
-export function decodeEvent(wire: unknown, { partForm }: Spelling): StreamResponse {
+export function decodeEvent(wire: unknown, { partForm }: WireForm): StreamResponse {
   return decodeOrThrow(event[partForm], wire)
 }
 
-export function encodeArtifact(content: Artifact, as: Spelling): Wire {
+export function encodeArtifact(content: Artifact, as: WireForm): Wire {
   const { artifactId, name, description, parts, metadata, extensions } = content
   const wire: Wire = { artifactId }
   if (name !== undefined) wire.name = name
@@ -45,14 +45,14 @@ export function encodeArtifact(content: Artifact, as: Spelling): Wire {
   return wire
 }
 
-export function encodeStatus({ state, message: said, timestamp }: TaskStatus, as: Spelling): Wire {
+export function encodeStatus({ state, message: said, timestamp }: TaskStatus, as: WireForm): Wire {
   const wire: Wire = { state: as.states[state] }
   if (said) wire[as.statusMessage] = encodeMessage(said, as)
   if (timestamp !== undefined) wire.timestamp = timestamp
   return wire
 }
 
-export function encodeTask({ id, contextId, status: now, artifacts, history, metadata }: Task, as: Spelling): Wire {
+export function encodeTask({ id, contextId, status: now, artifacts, history, metadata }: Task, as: WireForm): Wire {
   const wire: Wire = as.shape === 'json' ? { kind: 'task', id, contextId } : { id, contextId }
   wire.status = encodeStatus(now, as)
   if (artifacts) wire.artifacts = artifacts.map((each) => encodeArtifact(each, as))
@@ -62,7 +62,7 @@ export function encodeTask({ id, contextId, status: now, artifacts, history, met
 }
 
 /** JSON-RPC has `kind` inside the object (R3-SEND-1, R3-STRM-2), the protobuf a member around it (R3-PB-7). */
-export function encodeEvent(happened: StreamResponse, as: Spelling): Wire {
+export function encodeEvent(happened: StreamResponse, as: WireForm): Wire {
   const isBare = as.shape === 'json'
   if ('artifactUpdate' in happened) {
     const wire = encodeArtifactUpdate(happened.artifactUpdate, as)
@@ -80,7 +80,7 @@ export function encodeEvent(happened: StreamResponse, as: Spelling): Wire {
   return isBare ? wire : { [as.answerMessage]: wire }
 }
 
-function encodeStatusUpdate({ taskId, contextId, status: now, metadata }: TaskStatusUpdateEvent, as: Spelling): Wire {
+function encodeStatusUpdate({ taskId, contextId, status: now, metadata }: TaskStatusUpdateEvent, as: WireForm): Wire {
   const wire: Wire = as.shape === 'json' ? { kind: 'status-update', taskId, contextId } : { taskId, contextId }
   wire.status = encodeStatus(now, as)
   wire.final = isFinal(now.state)
@@ -93,7 +93,7 @@ function isFinal(state: TaskState): boolean {
   return isInterrupted(state) || isTerminal(state)
 }
 
-function encodeArtifactUpdate(update: TaskArtifactUpdateEvent, as: Spelling): Wire {
+function encodeArtifactUpdate(update: TaskArtifactUpdateEvent, as: WireForm): Wire {
   const { taskId, contextId, append, lastChunk, metadata } = update
   const wire: Wire = as.shape === 'json' ? { kind: 'artifact-update', taskId, contextId } : { taskId, contextId }
   wire.artifact = encodeArtifact(update.artifact, as)

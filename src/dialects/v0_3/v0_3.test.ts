@@ -4,7 +4,7 @@ import type { Task } from '../../model/task.js'
 import type { GrpcForm, JsonRpcForm, PushForm, RestForm } from '../dialect.js'
 import { v0_3 } from './index.js'
 import { decodePart } from './parts.js'
-import { jsonSpelling, protoSpelling } from './spelling.js'
+import { jsonForm, protoForm } from './wire-form.js'
 
 const jsonrpc = v0_3.jsonrpc as JsonRpcForm
 const rest = v0_3.rest as RestForm
@@ -53,7 +53,7 @@ describe('requests in JSON-RPC', () => {
   })
 
   it('refuse parts of two kinds at once (R3-DM-2)', () => {
-    const part = (wire: unknown) => refusal(() => decodePart(wire, jsonSpelling))
+    const part = (wire: unknown) => refusal(() => decodePart(wire, jsonForm))
     expect(part({ kind: 'file', file: { bytes: 'aGk=', uri: 'https://f.example' } })).toEqual([
       'INVALID_PARAMS',
       'file must have only one of bytes, uri',
@@ -64,7 +64,7 @@ describe('requests in JSON-RPC', () => {
   })
 
   it('refuse `__proto__` and too deep nesting inside data', () => {
-    const part = (data: string) => refusal(() => decodePart(JSON.parse(`{"kind":"data","data":${data}}`), jsonSpelling))
+    const part = (data: string) => refusal(() => decodePart(JSON.parse(`{"kind":"data","data":${data}}`), jsonForm))
     expect(part('{"a":{"__proto__":{"isAdmin":true}}}')).toEqual([
       'INVALID_PARAMS',
       'data.a.__proto__ is not an allowed name',
@@ -104,7 +104,7 @@ describe('requests in JSON-RPC', () => {
 describe('requests in the protobuf’s shape', () => {
   it('may carry raw bytes', () => {
     const file = { fileWithBytes: new Uint8Array([0xfb, 0xff]), fileWithUri: '', mimeType: '', name: '' }
-    expect(decodePart({ text: '', file }, protoSpelling)).toEqual({ raw: '+/8=' })
+    expect(decodePart({ text: '', file }, protoForm)).toEqual({ raw: '+/8=' })
   })
 
   it('must name a task', () => {
@@ -267,7 +267,7 @@ describe('the dialect', () => {
   })
 
   it('lists losses with their direction', () => {
-    expect(v0_3.losses.length).toBeGreaterThan(10)
-    expect(new Set(v0_3.losses.map(({ what }) => what)).size).toBe(v0_3.losses.length)
+    expect(v0_3.limitations.length).toBeGreaterThan(10)
+    expect(new Set(v0_3.limitations.map(({ what }) => what)).size).toBe(v0_3.limitations.length)
   })
 })

@@ -8,7 +8,6 @@ import { decodeMessage, decodeSendRequest, encodeMessage, encodeSendRequest } fr
 import { grpcOperations, jsonOperations, methods, restOperations, routes, rpcs } from './operations.js'
 import { decodePart, encodePart } from './parts.js'
 import { decodePushConfig, encodePushConfig } from './push-config.js'
-import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling } from './spelling.js'
 import { createGrpcStream, createRestStream, jsonStream } from './stream.js'
 import {
   decodeArtifact,
@@ -20,9 +19,10 @@ import {
   encodeStatus,
   encodeTask,
 } from './tasks.js'
+import { jsonForm, protoForm, protoJsonForm, type WireForm } from './wire-form.js'
 
-function shapes(as: Spelling): Record<string, Shape> {
-  const both = <M>(decode: (wire: unknown, as: Spelling) => M, encode: (model: M, as: Spelling) => unknown): Shape => ({
+function shapes(as: WireForm): Record<string, Shape> {
+  const both = <M>(decode: (wire: unknown, as: WireForm) => M, encode: (model: M, as: WireForm) => unknown): Shape => ({
     decode: (wire) => decode(wire, as),
     encode: (model: never) => encode(model, as),
   })
@@ -43,7 +43,7 @@ const routeOperations = new Map(routes.map(({ method, path, operation }) => [`${
 
 function golden(
   name: keyof Pick<typeof v0_3, 'jsonrpc' | 'rest' | 'grpc'>,
-  as: Spelling,
+  as: WireForm,
   form: {
     readonly operations: Parameters<typeof goldenWire>[1]['operations']
     readonly calls: ReadonlyMap<string, Operation>
@@ -58,17 +58,17 @@ function golden(
   })
 }
 
-golden('jsonrpc', jsonSpelling, {
+golden('jsonrpc', jsonForm, {
   operations: jsonOperations,
   calls: methods,
   createStreamEncoder: () => jsonStream,
 })
-golden('rest', protoJsonSpelling, {
+golden('rest', protoJsonForm, {
   operations: restOperations,
   calls: routeOperations,
   createStreamEncoder: createRestStream,
 })
-golden('grpc', protoSpelling, {
+golden('grpc', protoForm, {
   operations: grpcOperations,
   calls: rpcs,
   createStreamEncoder(call) {

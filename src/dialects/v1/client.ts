@@ -27,19 +27,19 @@ import type {
 } from '../client-dialect.js'
 import { array, converted, type Decoder, decodeOrThrow, object, optional, required, string } from '../decode.js'
 import { createStreamDecoder, filledAnswer, filledTask, type Known, knownFrom } from '../fill-missing.js'
-import { toldEvent, toldMessage, toldObjects, toldTaskList } from '../lenient-decoders.js'
+import { lenientDecoders, lenientEvent, lenientMessage, lenientTaskList } from '../lenient-decoders.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
 import { listsInterfaces } from '../recognise.js'
 import { get, post, remove, segment } from '../rest-route.js'
 import { decodeCard, toV1Request } from './card.js'
 import { errors } from './errors.js'
 import { facts } from './facts.js'
-import { toldPart } from './messages.js'
+import { lenientPart } from './messages.js'
 
-const message = toldMessage(toldPart)
-const told = toldObjects(toldPart, message)
-const event = toldEvent(message, told, { hasKinds: false })
-const taskList = toldTaskList(told.task)
+const message = lenientMessage(lenientPart)
+const lenient = lenientDecoders(lenientPart, message)
+const event = lenientEvent(message, lenient, { hasKinds: false })
+const taskList = lenientTaskList(lenient.task)
 
 /** Servers may omit the credentials and their scheme. */
 const authentication = converted(
@@ -77,7 +77,7 @@ function withTask(config: TaskPushNotificationConfig, { taskId }: Known): TaskPu
 type Decode = RequestCodec['decode']
 
 const decodeTask: Decode = (answer, request, facts): Task =>
-  filledTask(decodeOrThrow(told.task, answer), knownFrom(request, facts))
+  filledTask(decodeOrThrow(lenient.task, answer), knownFrom(request, facts))
 
 const decodeConfig: Decode = (answer, request, facts): TaskPushNotificationConfig =>
   withTask(decodeOrThrow(pushConfig, answer), knownFrom(request, facts))

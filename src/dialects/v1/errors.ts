@@ -1,13 +1,13 @@
 /** Error codes and statuses of v1.0. */
 import type { ErrorCode } from '../../model/errors.js'
-import type { ErrorSpelling } from '../error-details.js'
+import type { ErrorCodes } from '../error-details.js'
 
 /** The releases of v1.0 that differ in the HTTP and gRPC statuses of errors. */
 export const errorProfiles = ['1.0.0', '1.0.1'] as const
 /** The release whose statuses are sent: the first errata changed them. */
 export type ErrorProfile = (typeof errorProfiles)[number]
 
-type Errors = Readonly<Record<ErrorCode, ErrorSpelling>>
+type Errors = Readonly<Record<ErrorCode, ErrorCodes>>
 
 export function errorsOf(profile: ErrorProfile): Errors {
   return profile === '1.0.0' ? { ...errors, ...before } : errors

@@ -61,7 +61,7 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
       path: '/message:send',
       body: { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'hi' }] } },
     },
-    losses: [
+    limitations: [
       { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
       {
         direction: 'in',

@@ -102,8 +102,8 @@ function withoutFile(read: PreReleasePart): AnyPart {
 }
 
 /** A part in a response: servers that send all members leave unused ones empty or `null`. */
-export const toldPart: Decoder<Part> = converted(object<PreReleasePart>(preReleaseMembers), (told, faults) => {
-  const read = withoutFile(told)
+export const lenientPart: Decoder<Part> = converted(object<PreReleasePart>(preReleaseMembers), (received, faults) => {
+  const read = withoutFile(received)
   const present = contents.filter((name) => name in read)
   if (present.length === 1) return read as Part // exactly one kind of content makes it a part
   const filled = present.filter((name) => read[name] !== '' && read[name] !== null)

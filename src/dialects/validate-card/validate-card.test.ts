@@ -139,7 +139,7 @@ function changed(card: Json, path: string, value: unknown): unknown {
   return copy
 }
 
-const spelled = ({ problems }: CardReport) =>
+const summaryOf = ({ problems }: CardReport) =>
   problems.map(({ severity, path, requirement }) => `${severity} ${path} ${requirement}`)
 
 describe('validateCard', () => {
@@ -265,7 +265,7 @@ describe('validateCard', () => {
       ['error signatures[0].protected R-SIGN-6'],
     ],
   ])('v1: with %s as %j (R-CARD-2, R-CARD-3)', (path, value, problems) => {
-    expect(spelled(validateCard(changed(v1Card, path, value)))).toEqual(problems)
+    expect(summaryOf(validateCard(changed(v1Card, path, value)))).toEqual(problems)
   })
 
   it.each<[string, unknown, string[]]>([
@@ -298,7 +298,7 @@ describe('validateCard', () => {
   ])('0.3: with %s as %j (R3-CARD)', (path, value, problems) => {
     const report = validateCard(changed(v03Card, path, value))
     expect(report.version).toBe('v0.3')
-    expect(spelled(report)).toEqual(problems)
+    expect(summaryOf(report)).toEqual(problems)
   })
 
   it.each<[string, unknown, string[]]>([
@@ -310,7 +310,7 @@ describe('validateCard', () => {
   ])('0.1: with %s as %j', (path, value, problems) => {
     const report = validateCard(changed(v01Card, path, value))
     expect(report.version).toBe('v0.1')
-    expect(spelled(report)).toEqual(problems)
+    expect(summaryOf(report)).toEqual(problems)
   })
 
   it('says why an address is wrong for gRPC (R3-CARD-4)', () => {
@@ -324,13 +324,13 @@ describe('validateCard', () => {
   })
 
   it('checks a hybrid card by both sets of rules (R-CARD-8)', () => {
-    expect(spelled(validateCard(changed(hybridCard, 'securitySchemes.key.in', 'body')))).toEqual([
+    expect(summaryOf(validateCard(changed(hybridCard, 'securitySchemes.key.in', 'body')))).toEqual([
       'error securitySchemes.key.in R3-CARD-1',
     ])
-    expect(spelled(validateCard(changed(hybridCard, 'securitySchemes.key.apiKeySecurityScheme', undefined)))).toEqual([
-      'error securitySchemes.key R-JSON-7',
-    ])
-    expect(spelled(validateCard(changed(hybridCard, 'version', undefined)))).toEqual([
+    expect(summaryOf(validateCard(changed(hybridCard, 'securitySchemes.key.apiKeySecurityScheme', undefined)))).toEqual(
+      ['error securitySchemes.key R-JSON-7'],
+    )
+    expect(summaryOf(validateCard(changed(hybridCard, 'version', undefined)))).toEqual([
       'error version R-CARD-2',
       'error version R3-CARD-1',
     ])
@@ -366,7 +366,7 @@ describe('credentials in a card', () => {
 
   it.each(secrets)('are warned of and never repeated: %.12s… (R-CARD-7)', (secret) => {
     const report = validateCard(changed(v1Card, 'skills.0.examples', ['Try this', secret]))
-    expect(spelled(report)).toEqual(['warning skills[0].examples[1] R-CARD-7'])
+    expect(summaryOf(report)).toEqual(['warning skills[0].examples[1] R-CARD-7'])
     expect(JSON.stringify(report)).not.toContain(secret.slice(0, 16))
     expect(report.isValid).toBe(true)
   })
@@ -374,7 +374,7 @@ describe('credentials in a card', () => {
   it('are known by the names of members too', () => {
     const params = { apiKey: 'q8f7a6s5d4', nested: [{ client_secret: 'q8f7a6s5d4' }], tokenUrl: 'https://id.example/t' }
     const card = changed(v1Card, 'capabilities.extensions', [{ uri: 'urn:x', params }])
-    expect(spelled(validateCard(card))).toEqual([
+    expect(summaryOf(validateCard(card))).toEqual([
       'warning capabilities.extensions[0].params.apiKey R-CARD-7',
       'warning capabilities.extensions[0].params.nested[0].client_secret R-CARD-7',
     ])
@@ -382,7 +382,7 @@ describe('credentials in a card', () => {
 
   it('are found in addresses', () => {
     const card = changed(v1Card, 'supportedInterfaces.0.url', 'https://me:hunter2@orders.example/rpc')
-    expect(spelled(validateCard(card))).toEqual(['warning supportedInterfaces[0].url R-CARD-7'])
+    expect(summaryOf(validateCard(card))).toEqual(['warning supportedInterfaces[0].url R-CARD-7'])
   })
 })
 
@@ -398,8 +398,8 @@ describe('a hostile card', () => {
     const report = validateCard({ ...v1Card, skills, signatures: 'x' })
     expect(report.isValid).toBe(false)
     expect(report.problems.length).toBe(100)
-    expect(spelled(report)).toContain('error signatures R-SIGN-1')
-    expect(new Set(spelled(report)).size).toBe(100)
+    expect(summaryOf(report)).toContain('error signatures R-SIGN-1')
+    expect(new Set(summaryOf(report)).size).toBe(100)
     expect(JSON.stringify(report).length).toBeLessThan(30_000)
   })
 

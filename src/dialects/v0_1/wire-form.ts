@@ -11,7 +11,7 @@ export interface PartStyle {
   readonly hasMimeTypeBeside: boolean
 }
 
-export interface Spelling {
+export interface WireForm {
   readonly states: Readonly<Record<TaskState, string>>
   readonly messageParts: PartStyle
   readonly artifactParts: PartStyle
@@ -32,7 +32,7 @@ export interface Spelling {
 const typed: PartStyle = { isTyped: true, hasMimeTypeBeside: false }
 
 /** A2A v0.1.0. */
-export const standard: Spelling = {
+export const standard: WireForm = {
   states: {
     TASK_STATE_SUBMITTED: 'submitted',
     TASK_STATE_WORKING: 'working',
@@ -54,7 +54,7 @@ export const standard: Spelling = {
 }
 
 /** The community Go library (RL-GO-1 to RL-GO-7). */
-export const go: Spelling = {
+export const go: WireForm = {
   states: {
     TASK_STATE_SUBMITTED: 'pending',
     TASK_STATE_WORKING: 'processing',
@@ -110,7 +110,7 @@ const disguises: ReadonlyMap<TaskState, readonly TaskState[]> = new Map([
 ])
 
 /** Adds the actual state to the metadata when the name sent for `shown` is ambiguous. */
-export function noteState(metadata: Struct | undefined, shown: TaskState, { states }: Spelling): Struct | undefined {
+export function noteState(metadata: Struct | undefined, shown: TaskState, { states }: WireForm): Struct | undefined {
   const looksLike = disguises.get(shown)
   if (!looksLike?.some((other) => states[other] === states[shown])) return metadata
   return { ...metadata, a2aState: shown }

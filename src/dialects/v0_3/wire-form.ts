@@ -20,7 +20,7 @@ export type Shape = 'json' | 'proto'
 /** Form of parts: JSON-RPC's, or the protobuf's with an encoding of file content (R3-PB-12). */
 export type PartForm = 'json' | FileEncoding
 
-export interface Spelling {
+export interface WireForm {
   readonly shape: Shape
   readonly partForm: PartForm
   readonly states: Readonly<Record<TaskState, string>>
@@ -56,7 +56,7 @@ const protoStates = {
 }
 
 /** JSON-RPC. */
-export const jsonSpelling: Spelling = {
+export const jsonForm: WireForm = {
   shape: 'json',
   partForm: 'json',
   states: lowerCaseStates,
@@ -71,7 +71,7 @@ export const jsonSpelling: Spelling = {
 }
 
 /** REST. */
-export const protoJsonSpelling: Spelling = {
+export const protoJsonForm: WireForm = {
   shape: 'proto',
   partForm: 'guessed',
   states: protoStates,
@@ -86,8 +86,8 @@ export const protoJsonSpelling: Spelling = {
 }
 
 /** gRPC: members have the protobuf's names, which differ from its JSON names in three places. */
-export const protoSpelling: Spelling = {
-  ...protoJsonSpelling,
+export const protoForm: WireForm = {
+  ...protoJsonForm,
   statusMessage: 'update',
   sentMessage: 'request',
   answerMessage: 'msg',
@@ -104,8 +104,8 @@ export function inEveryPartForm<T>(make: (partForm: PartForm, shape: Shape) => T
 }
 
 /** The protobuf's spellings, one for each encoding of file content. */
-export const restSpellings = inEveryFileEncoding((partForm): Spelling => ({ ...protoJsonSpelling, partForm }))
-export const grpcSpellings = inEveryFileEncoding((partForm): Spelling => ({ ...protoSpelling, partForm }))
+export const restForms = inEveryFileEncoding((partForm): WireForm => ({ ...protoJsonForm, partForm }))
+export const grpcForms = inEveryFileEncoding((partForm): WireForm => ({ ...protoForm, partForm }))
 
 function inEveryFileEncoding<T>(make: (form: FileEncoding) => T): Readonly<Record<FileEncoding, T>> {
   return { raw: make('raw'), base64: make('base64'), guessed: make('guessed') }
