@@ -66,7 +66,7 @@ describe('the agent card', () => {
   it.each([
     ['one agent', shout, {}],
     ['an agent below a path', [{ agent: shout, path: '/deep/down' }], {}],
-    ['tenants', shout, { tenants: ['acme', 'globex'] }],
+    ['tenants', shout, { advanced: { tenants: ['acme', 'globex'] } }],
   ])(proves('R-CARD-3', 'lists interfaces that are really there: %s'), async (_what, agents, options) => {
     await using server = await testServer(agents, {
       ...options,

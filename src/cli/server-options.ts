@@ -124,7 +124,7 @@ export async function withUsageErrors<Result>(work: () => Promise<Result>): Prom
     const options = '--api-key, --bearer, --oidc or --tls-client-ca'
     throw new UsageError(
       error.message
-        .replace(/give `auth`, or say `auth: 'none'`/, `give ${options}, or say --no-auth`)
+        .replace(/set `auth`, or `auth: 'none'` explicitly/, `pass ${options}, or --no-auth`)
         .replace(/^`protectCard` needs `auth`.*/, `--protect-card needs ${options}`),
     )
   }

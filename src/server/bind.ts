@@ -8,11 +8,11 @@ import type { PortOptions } from './options.js'
 /** A port and the callers it accepts. */
 export type GuardedPort = PortOptions & { readonly auth?: Auth | 'none' }
 
-const usualHost = '127.0.0.1'
+const defaultHost = '127.0.0.1'
 const lastBytesMs = 1000
 
 /** Listens, and returns the bound address. */
-export async function listen({ server }: Listener, { port = 0, host = usualHost, tls }: PortOptions): Promise<string> {
+export async function listen({ server }: Listener, { port = 0, host = defaultHost, tls }: PortOptions): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => reject(inWords(error, port, host))
     server.once('error', onError)
@@ -39,23 +39,23 @@ export async function closePort(listener: Listener, finish: () => Promise<void>)
 
 /** Explains the two common errors. */
 function inWords(error: NodeJS.ErrnoException, port: number, host: string): Error {
-  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} is in use: choose another one`, { cause: error })
-  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is no address of this machine`, { cause: error })
+  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} is in use; pass another \`port\``, { cause: error })
+  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is not an address of this machine`, { cause: error })
   return error
 }
 
-export function isLoopback(host = usualHost): boolean {
+export function isLoopback(host = defaultHost): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 /** Rejects a public address without `auth`, unless `auth` is `'none'` explicitly. */
-export function assertClosedByDefault({ host = usualHost, auth }: GuardedPort, what = 'agent'): void {
+export function assertClosedByDefault({ host = defaultHost, auth }: GuardedPort, what = 'agent'): void {
   if (Array.isArray(auth) && auth.length === 0)
-    throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
+    throw new TypeError("`auth` is an empty list: name a scheme, or set `auth: 'none'`")
   if (auth !== undefined && auth !== 'none') assertAuth(auth)
   if (isLoopback(host) || auth !== undefined) return
   throw new TypeError(
-    `Serving on ${host} without auth lets anybody call this ${what}: give \`auth\`, or say \`auth: 'none'\``,
+    `Every caller that reaches ${host} could use this ${what}: set \`auth\`, or \`auth: 'none'\` explicitly`,
   )
 }
 
@@ -76,6 +76,6 @@ export function tlsFor({ tls, auth }: GuardedPort): TlsOptions | undefined {
 
 /** Returns `localhost` for 127.0.0.1 too: Google ADK compares the card's address with the fetched one as text. */
 function spellHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::' || host === usualHost) return 'localhost'
+  if (host === '0.0.0.0' || host === '::' || host === defaultHost) return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }

@@ -121,7 +121,7 @@ describe('dragoman serve refuses', () => {
     [['--api-key', 'k', '--no-auth'], '--no-auth contradicts'],
     [['--api-key', ''], 'none that is empty'],
     [['--protect-card'], '--protect-card needs --api-key, --bearer, --oidc or --tls-client-ca'],
-    [['--host', '0.0.0.0'], 'give --api-key, --bearer, --oidc or --tls-client-ca, or say --no-auth'],
+    [['--host', '0.0.0.0'], 'pass --api-key, --bearer, --oidc or --tls-client-ca, or --no-auth'],
   ])('%s', async (args, sentence) => {
     const { code, stderr } = await runCommand(['serve', '--echo', '--port', '0', ...args])
     expect(code).toBe(2)
