@@ -12,7 +12,10 @@ const defaultHost = '127.0.0.1'
 const lastBytesMs = 1000
 
 /** Listens, and returns the bound address. */
-export async function listen({ server }: Listener, { port = 0, host = defaultHost, tls }: PortOptions): Promise<string> {
+export async function listen(
+  { server }: Listener,
+  { port = 0, host = defaultHost, tls }: PortOptions,
+): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => reject(inWords(error, port, host))
     server.once('error', onError)
