@@ -28,7 +28,7 @@ describe('utcTimestamp', () => {
 })
 
 describe('bytes', () => {
-  it('takes bytes as they are, however many', () => {
+  it('accepts raw bytes of any length', () => {
     expect(decodeOrThrow(bytes, new Uint8Array([0xfb, 0xff]))).toBe('+/8=')
     const many = new Uint8Array(100_000).fill(7)
     expect(decodeOrThrow(bytes, many)).toBe(Buffer.from(many).toString('base64'))
@@ -41,13 +41,13 @@ describe('aliases', () => {
     { aliases: { parts: ['content', 'oldParts'] } },
   )
 
-  it('are read when the member is not there under its own name', () => {
+  it('are read if the member’s own name is absent', () => {
     expect(decodeOrThrow(decode, { content: ['a'] })).toEqual({ parts: ['a'] })
     expect(decodeOrThrow(decode, { parts: null, old_parts: ['b'] })).toEqual({ parts: ['b'] })
     expect(decodeOrThrow(decode, { parts: [], content: ['c'] })).toEqual({ parts: ['c'] })
   })
 
-  it('give way to the name itself', () => {
+  it('are ignored if the name itself is present', () => {
     expect(decodeOrThrow(decode, { parts: ['a'], content: ['b'] })).toEqual({ parts: ['a'] })
   })
 
@@ -61,11 +61,11 @@ describe('converted', () => {
     n.length % 2 === 0 ? n.length : refuse(faults, 'must be even', 'n'),
   )
 
-  it('goes on with what was read', () => {
+  it('converts the decoded value', () => {
     expect(decodeOrThrow(even, { n: 'four' })).toBe(4)
   })
 
-  it('may find faults of its own, and adds none to those found before', () => {
+  it('may add faults, but none after a failed decode', () => {
     expect(() => decodeOrThrow(array(even), [{ n: 'odd' }])).toThrow('[0].n: must be even')
     expect(() => decodeOrThrow(even, { n: 5 })).toThrow(/^n: must be a string$/)
   })

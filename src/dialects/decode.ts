@@ -41,7 +41,7 @@ export function optional<T>(decode: Decoder<T>): Field<T> {
   return { decode, isRequired: false }
 }
 
-const mostFaults = 20
+const maxFaults = 20
 const deepestValue = 64
 
 /** Decodes or throws `INVALID_PARAMS` with every fault found. */
@@ -50,7 +50,7 @@ export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
   const decoded = decode(value, faults)
   if (faults.length === 0 && decoded !== undefined) return decoded
   const violations: readonly FieldViolation[] =
-    faults.length > 0 ? faults.slice(0, mostFaults).map(clipped) : [fault('', 'is missing')]
+    faults.length > 0 ? faults.slice(0, maxFaults).map(clipped) : [fault('', 'is missing')]
   const summary = violations.slice(0, 3).map(({ field, description }) => `${field || 'params'}: ${description}`)
   throw new A2AError('INVALID_PARAMS', summary.join('; '), { violations })
 }
@@ -92,7 +92,7 @@ export function object<T extends object>(
       const member = decode(raw, faults)
       if (faults.length > before) prefix(faults, before, name)
       else if (member !== undefined) decoded[name] = member
-      if (faults.length >= mostFaults) return undefined
+      if (faults.length >= maxFaults) return undefined
     }
     if (oneof) {
       const present = oneof.filter((name) => name in decoded)
@@ -134,7 +134,7 @@ export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
       const member = decode(element, faults)
       if (faults.length > before) prefix(faults, before, `[${place}]`)
       else if (member !== undefined) decoded.push(member)
-      if (faults.length >= mostFaults) return undefined
+      if (faults.length >= maxFaults) return undefined
     }
     return decoded
   }
@@ -297,20 +297,20 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-const longestEnumText = 40
+const maxEnumLength = 40
 
 const statesByText: ReadonlyMap<string, TaskState> = new Map([
   ...taskStates.map((state) => [normal(state, 'TASK_STATE_'), state] as const),
   ['CANCELLED', 'TASK_STATE_CANCELED'], // the protobuf's name, and a common mistake elsewhere (R3-DM-3)
 ])
 
-const words = taskStates.map((state) => normal(state, 'TASK_STATE_').toLowerCase().replaceAll('_', '-'))
+const stateNames = taskStates.map((state) => normal(state, 'TASK_STATE_').toLowerCase().replaceAll('_', '-'))
 
 /** Accepts `TASK_STATE_INPUT_REQUIRED`, `input-required`, `input_required` in any case, and the protobuf's number. */
 export const taskState: Decoder<TaskState> = Object.assign(
   (value: unknown, faults: Fault[]) => {
     const state = typeof value === 'number' ? taskStates[value - 1] : statesByText.get(normal(value, 'TASK_STATE_'))
-    return state ?? refuse(faults, `must be one of ${words.join(', ')}`)
+    return state ?? refuse(faults, `must be one of ${stateNames.join(', ')}`)
   },
   { isUnset: (value: unknown) => value === 0 || value === '' || value === 'TASK_STATE_UNSPECIFIED' },
 )
@@ -341,7 +341,7 @@ export const role: Decoder<Role> = Object.assign(
 const roleNumbers = ['USER', 'AGENT']
 
 function normal(value: unknown, prefix: string): string {
-  if (typeof value !== 'string' || value.length > longestEnumText) return ''
+  if (typeof value !== 'string' || value.length > maxEnumLength) return ''
   const text = value.toUpperCase().replaceAll('-', '_')
   return text.startsWith(prefix) ? text.slice(prefix.length) : text
 }

@@ -5,7 +5,7 @@ import { dialectNames } from './dialect.js'
 import { createDialects } from './servers.js'
 
 describe('the dialects of this package', () => {
-  it('are the same on both sides, and have the names that are published', () => {
+  it('are the same on both sides, and have the published names', () => {
     expect(createDialects().map(({ name }) => name)).toEqual(dialectNames)
     expect(clientDialects.map(({ name }) => name)).toEqual(dialectNames)
   })

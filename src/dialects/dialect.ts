@@ -181,7 +181,7 @@ export type PushForm = { readonly contentType: string } & (
 export interface Limitation {
   readonly direction: 'in' | 'out'
   readonly what: string
-  /** How the dialect compensates; absent if it cannot. */
+  /** The compensation; absent if there is none. */
   readonly remedy?: string
 }
 

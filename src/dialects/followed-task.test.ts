@@ -11,7 +11,7 @@ const piece = (text: string, append = false) => ({
 })
 
 describe('a followed task', () => {
-  it('begins as the task, with what its first status carried', () => {
+  it('begins with the task in its first status', () => {
     const followed = new FollowedTask()
     expect(followed.addStatus({ ...status('TASK_STATE_WORKING'), metadata: { k: 1 } })).toEqual([
       { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' }, metadata: { k: 1 } } },
@@ -29,13 +29,13 @@ describe('a followed task', () => {
     ]).toEqual([[], [], []])
   })
 
-  it('does not become new again', () => {
+  it('does not return to the submitted state', () => {
     const followed = new FollowedTask()
     followed.addArtifact(piece('x'))
     expect(followed.addStatus(status('TASK_STATE_SUBMITTED'))).toEqual([])
   })
 
-  it('takes from a whole task what says more than its pieces, and nothing that says less', () => {
+  it('takes an artifact from a whole task only if it has more content than the chunks', () => {
     const followed = new FollowedTask()
     followed.addArtifact(piece('one '))
     followed.addArtifact(piece('two', true))

@@ -47,11 +47,11 @@ export function lenientMessage(part: Decoder<Part>): Decoder<Message> {
       { aliases: { parts: ['content'] } }, // the name in 0.3's protobuf (R3-PB-2)
     ),
     (read, faults): Message | undefined => {
-      const { messageId, role: speaker, parts } = read
-      if (messageId !== undefined && speaker && parts) return read as Message // all required members are present
-      if (messageId === undefined && !speaker && !parts) return refuse(faults, 'must have a messageId, a role or parts')
+      const { messageId, role: author, parts } = read
+      if (messageId !== undefined && author && parts) return read as Message // all required members are present
+      if (messageId === undefined && !author && !parts) return refuse(faults, 'must have a messageId, a role or parts')
       // The agent is the author of a response.
-      return { ...read, messageId: messageId ?? '', role: speaker ?? 'ROLE_AGENT', parts: parts ?? [] }
+      return { ...read, messageId: messageId ?? '', role: author ?? 'ROLE_AGENT', parts: parts ?? [] }
     },
   )
 }

@@ -162,14 +162,14 @@ interface Told {
   readonly data?: unknown
 }
 
-const longestMessage = 2000
+const maxMessageLength = 2000
 
 function makeError(known: ErrorCode | undefined, { message, details, peerCode, data }: Told): A2AError {
   const { violations, retryAfterSeconds, metadata, rest } = details
   const code = known ?? (violations ? 'INVALID_PARAMS' : 'INTERNAL_ERROR')
   const facts = { ...metadata, ...rest, ...(known === undefined && { peerCode, ...peerData(details, data) }) }
   const text = typeof message === 'string' && message !== '' ? message : `The agent failed with ${peerCode}`
-  return new A2AError(code, text.length > longestMessage ? `${text.slice(0, longestMessage)}…` : text, {
+  return new A2AError(code, text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text, {
     ...(violations && { violations }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...((metadata || Object.keys(facts).length > 0) && { metadata: facts }),
@@ -194,8 +194,8 @@ export interface PeerErrorDetails extends ErrorDetails {
 
 type Texts = Record<string, string>
 
-const mostEntries = 50
-const mostViolations = 20
+const maxEntries = 50
+const maxViolations = 20
 
 const codes: ReadonlySet<string> = new Set(errorCodes)
 
@@ -226,7 +226,7 @@ function codeOf(text: string): ErrorCode | undefined {
 export function readErrorDetails(data: unknown): PeerErrorDetails {
   const details: { -readonly [K in keyof PeerErrorDetails]: PeerErrorDetails[K] } = { rest: {} }
   if (Array.isArray(data)) {
-    for (const each of data.slice(0, mostEntries)) if (isObject(each)) addDetail(each, details)
+    for (const each of data.slice(0, maxEntries)) if (isObject(each)) addDetail(each, details)
   } else if (isObject(data)) {
     // `{"taskId": "x"}`: metadata without a wrapper.
     if (!addDetail(data, details)) details.metadata = textsIn(data)
@@ -259,7 +259,7 @@ function addDetail(
 /** Numbers and flags become text (R-ERR-2); nested values are dropped. */
 function textsIn(value: Record<string, unknown>): Texts {
   const texts: Texts = {}
-  for (const [key, each] of Object.entries(value).slice(0, mostEntries)) {
+  for (const [key, each] of Object.entries(value).slice(0, maxEntries)) {
     const isText = typeof each === 'string' || typeof each === 'number' || typeof each === 'boolean'
     if (isText && key !== '__proto__') texts[key] = String(each)
   }
@@ -268,7 +268,7 @@ function textsIn(value: Record<string, unknown>): Texts {
 
 export function readViolations(value: unknown): readonly FieldViolation[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined
-  return value.slice(0, mostViolations).flatMap((each: unknown) => {
+  return value.slice(0, maxViolations).flatMap((each: unknown) => {
     if (!isObject(each)) return []
     const field = typeof each.field === 'string' ? clip(each.field) : fieldAt(each.loc)
     const description = each.description ?? each.msg

@@ -26,7 +26,7 @@ function refusalOf(work: () => unknown): A2AError {
   throw new Error('Nothing was refused')
 }
 
-/** The frames of a whole stream, as they leave. */
+/** All frames of a stream, as sent. */
 function framesOf(events: readonly StreamResponse[], params: unknown = {}): unknown[] {
   const encoder = createStreamEncoder({ operation: 'sendStreamingMessage', params, newId: () => 'd1' })
   const frames = events.map((event) => encoder.encode({ event }))
@@ -55,14 +55,14 @@ describe('a request', () => {
     expect(details.violations?.map((each) => each.field)).toEqual([field])
   })
 
-  it('may leave out its id, kind and context', () => {
+  it('may omit its id, kind and context', () => {
     const params = { message: { role: 'user', parts: [{ kind: 'text', text: 'x' }] } }
     expect(decodeSendParams(params, facts).message.messageId).toBe('id-1')
     expect(params.message).not.toHaveProperty('messageId')
   })
 })
 
-describe('a task that ended badly', () => {
+describe('a failed task', () => {
   it.each<[TaskState, string]>([
     ['TASK_STATE_FAILED', 'The task failed'],
     ['TASK_STATE_CANCELED', 'The task was canceled'],
@@ -77,7 +77,7 @@ describe('a task that ended badly', () => {
   })
 })
 
-/** The number and the message, where the documents of the dialect have one. */
+/** The code, and the message if the documents of chat-rpc have one. */
 function rowOf(code: ErrorCode): string {
   const { code: number, message, data } = encodeError(new A2AError(code, 'x'))
   expect(data).toMatchObject(message.endsWith('x') ? { reason: code } : { reason: code, detail: 'x' })
@@ -85,7 +85,7 @@ function rowOf(code: ErrorCode): string {
 }
 
 describe('errors', () => {
-  it('have the numbers of 0.3, and one for every failure', () => {
+  it('have the codes of 0.3, and one code for every failure', () => {
     expect(errorCodes.map((code) => `${code} ${rowOf(code)}`)).toMatchInlineSnapshot(`
       [
         "TASK_NOT_FOUND -32001 Task not found",
@@ -111,7 +111,7 @@ describe('errors', () => {
     `)
   })
 
-  it('end a stream as a failed task and [DONE] (RL-L2-4)', () => {
+  it('end a stream with a failed task and [DONE] (RL-L2-4)', () => {
     const encoder = createStreamEncoder({ operation: 'sendStreamingMessage', params: {}, newId: () => 'd1' })
     encoder.encode({ event: { task: { id: 'k1', contextId: 'v1', status: { state: 'TASK_STATE_WORKING' } } } })
     const [failed, done, ...more] = encoder.encodeError?.(new A2AError('UNAVAILABLE', 'Shutting down')) ?? []
@@ -138,7 +138,7 @@ describe('errors', () => {
     expect([failed?.isBare, done, more]).toEqual([undefined, { data: '[DONE]', isBare: true }, []])
   })
 
-  it('end a stream that had no task yet in the same form', () => {
+  it('end a stream without a task in the same form', () => {
     const encoder = createStreamEncoder({ operation: 'sendStreamingMessage', params: {}, newId: () => 'd1' })
     const frames = encoder.encodeError?.(new A2AError('INVALID_PARAMS', 'No')) ?? []
     expect(frames.map(({ data }) => data.slice(0, 52))).toEqual([
@@ -149,7 +149,7 @@ describe('errors', () => {
 })
 
 describe('a stream', () => {
-  it('ends with [DONE] once, whatever it held (RL-L2-1)', () => {
+  it('ends with exactly one [DONE] for any events (RL-L2-1)', () => {
     const ids = { taskId: 'k1', contextId: 'v1' }
     const events: fc.Arbitrary<StreamResponse> = fc.oneof(
       fc.string().map((text) => ({ artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text }] } } })),
@@ -172,7 +172,7 @@ describe('a stream', () => {
     )
   })
 
-  it('is read back by clients: chunks, files and the last words', () => {
+  it('is decoded by clients: chunks, files and the last message', () => {
     const ids = { taskId: 'k1', contextId: 'v1' }
     const frames = framesOf([
       { artifactUpdate: { ...ids, artifact: { artifactId: 'a1', parts: [{ text: 'one ' }, { data: { n: 1 } }] } } },
@@ -201,7 +201,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('of a message without a task is read back as that message', () => {
+  it('of a message without a task is decoded as that message', () => {
     const message = { messageId: 'm1', contextId: 'v1', role: 'ROLE_AGENT' as const, parts: [{ text: 'hi' }] }
     const [frame] = framesOf([{ message }])
     expect(decodeStreamResult(JSON.parse(frame as string), facts)).toEqual([{ message: { ...message, metadata: {} } }])
@@ -226,7 +226,7 @@ describe('the card', () => {
     skills: [{ id: 'find', name: 'Find', description: 'Finds', tags: ['orders'] }],
   }
 
-  it('leads to the paths of this dialect and is a good 0.3 card', () => {
+  it('has the paths of chat-rpc and is a valid 0.3 card', () => {
     const encoded = chatRpc.card?.encode(card)
     expect(encoded).toMatchObject({
       url: 'https://a.example/orders/api/v1/a2a',
@@ -238,7 +238,7 @@ describe('the card', () => {
     expect(validateCard(encoded)).toEqual({ version: 'v0.3', problems: [], isValid: true })
   })
 
-  it('does not exist without an address to stand below', () => {
+  it('does not exist without a base address', () => {
     expect(chatRpc.card?.encode({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 2) })).toBeUndefined()
   })
 })
@@ -246,7 +246,7 @@ describe('the card', () => {
 describe('properties', () => {
   const json = fc.jsonValue() as fc.Arbitrary<JsonValue>
 
-  it('decoders throw nothing but A2AError', () => {
+  it('decoders throw only A2AError', () => {
     const message = fc.record({ role: json, parts: fc.oneof(json, fc.array(json)), messageId: json, metadata: json })
     const result = fc.record({ task: fc.oneof(json, fc.record({ id: fc.string() })), events: fc.array(json) })
     fc.assert(
@@ -262,7 +262,7 @@ describe('properties', () => {
     )
   })
 
-  it('messages come back from the wire as they went', () => {
+  it('messages survive a round trip', () => {
     const part: fc.Arbitrary<Part> = fc.oneof(
       fc.record({ text: fc.string() }),
       fc.record({ data: json.filter((value) => !JSON.stringify(value).includes('__proto__')) }), // refused
@@ -271,7 +271,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 1 }), fc.string({ minLength: 1 }), (parts, contextId) => {
         const message = { messageId: 'm', contextId, role: 'ROLE_AGENT' as const, parts, metadata: {} }
-        const sent = JSON.parse(JSON.stringify(message)) as unknown // as JSON has no -0
+        const sent = JSON.parse(JSON.stringify(message)) as unknown // JSON has no -0
         expect(decodeMessage(JSON.parse(JSON.stringify(encodeMessage(message, {}))), facts)).toEqual(sent)
       }),
     )

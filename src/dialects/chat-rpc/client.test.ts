@@ -22,7 +22,7 @@ import { damaged } from '../v0_1/arbitrary.fixture.js'
 import { chatRpcClient } from './client.js'
 import { chatRpc } from './index.js'
 
-const client = chatRpcClient.jsonrpc as JsonRpcClientForm // the only form it has
+const client = chatRpcClient.jsonrpc as JsonRpcClientForm // its only form
 const server = chatRpc.jsonrpc as JsonRpcForm
 const exchange = (operation: Operation, request: unknown) => exchangeOverJsonRpc(client, server, operation, request)
 
@@ -53,14 +53,14 @@ function read(frames: readonly unknown[], request: SendMessageRequest = ask) {
 }
 
 describe('calls', () => {
-  it('arrive as they were made', () => {
+  it('arrive unchanged', () => {
     const request = { ...ask, metadata: { trace_id: 'x1' } }
     expect(exchange('sendMessage', request)).toMatchObject({ call: 'message/send', request })
     expect(exchange('getTask', { id: 'k1', historyLength: 1 }).request).toEqual({ id: 'k1', historyLength: 1 })
     expect(exchange('cancelTask', { id: 'k1', metadata: { a: 1 } }).request).toEqual({ id: 'k1', metadata: { a: 1 } })
   })
 
-  it('are answered with messages, and with tasks where those are asked for', () => {
+  it('get messages, or tasks for operations on tasks', () => {
     expect(exchange('sendMessage', ask).answer({ message: says('Hi') })).toEqual({
       message: { ...says('Hi'), metadata: {} },
     })
@@ -68,25 +68,25 @@ describe('calls', () => {
     expect(exchange('cancelTask', { id: 'k1' }).answer(working)).toEqual(working)
   })
 
-  it('are answered with a question as a task that waits', () => {
+  it('get a question as an interrupted task', () => {
     const task: Task = { ...working, status: { state: 'TASK_STATE_INPUT_REQUIRED', message: says('Which?') } }
     expect(exchange('sendMessage', ask).answer({ task })).toEqual({
       task: { ...task, status: { ...task.status, message: { ...says('Which?'), taskId: 'k1' } } },
     })
   })
 
-  it('may be answered with a task by servers of 0.3', () => {
+  it('may get a task from servers of 0.3', () => {
     const answer = { kind: 'task', id: 'k1', contextId: 'v1', status: { state: 'completed' } }
     expect(client.operations.sendMessage?.decode(answer, ask, numberedFacts())).toMatchObject({ task: { id: 'k1' } })
   })
 
-  it('do not exist for what the dialect does not have', () => {
+  it('do not exist for operations that chat-rpc lacks', () => {
     expect(Object.keys(client.operations)).toEqual(['sendMessage', 'sendStreamingMessage', 'getTask', 'cancelTask'])
   })
 })
 
 describe('a stream', () => {
-  it(proves(['RM-STR-2', 'RL-L2-1'], 'begins with the task, adds chunks, and is not told twice'), () => {
+  it(proves(['RM-STR-2', 'RL-L2-1'], 'begins with the task, adds chunks, and does not repeat the response'), () => {
     const { events, isOver } = exchange('sendStreamingMessage', ask).stream([
       { task: working },
       chunk('one ', false),
@@ -102,7 +102,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('has its answer at the end, without the progress on the way (RM-STR-4)', () => {
+  it('has the response at the end, without the progress messages (RM-STR-4)', () => {
     const { events } = exchange('sendStreamingMessage', ask).stream([
       { task: working },
       status('TASK_STATE_WORKING', 'Counting… '),
@@ -112,7 +112,7 @@ describe('a stream', () => {
     expect(textsOf(folded(events) as Task)).toEqual(['one two'])
   })
 
-  it('has files and data as artifacts of their own, once', () => {
+  it('has files and data as separate artifacts, once', () => {
     const { events } = exchange('sendStreamingMessage', ask).stream([
       { task: working },
       {
@@ -123,7 +123,7 @@ describe('a stream', () => {
     expect(folded(events)?.artifacts?.map(({ parts }) => parts)).toEqual([[{ text: 'See: ' }], [{ data: { n: 1 } }]])
   })
 
-  it('that only ends keeps its words in the status', () => {
+  it('with only a final status keeps its message in the status', () => {
     const { events } = exchange('sendStreamingMessage', ask).stream([
       { task: working },
       status('TASK_STATE_COMPLETED', 'Done'),
@@ -132,7 +132,7 @@ describe('a stream', () => {
   })
 
   it.each<[TaskState]>([['TASK_STATE_FAILED'], ['TASK_STATE_REJECTED'], ['TASK_STATE_INPUT_REQUIRED']])(
-    'that ends with %s says why',
+    'that ends with %s includes the reason',
     (state) => {
       const { events, isOver } = exchange('sendStreamingMessage', ask).stream([
         { task: working },
@@ -170,7 +170,7 @@ describe('a stream', () => {
     expect(events).toEqual([{ message: { ...says('Hi'), metadata: {} } }])
   })
 
-  it('that breaks throws what broke it, with or without a task', () => {
+  it('that fails throws the error, with or without a task', () => {
     const broken = exchange('sendStreamingMessage', ask)
     const error = new A2AError('UNAVAILABLE', 'Shutting down')
     for (const events of [[], [{ task: working }]]) {
@@ -181,7 +181,7 @@ describe('a stream', () => {
     }
   })
 
-  it('is read as other servers send it', () => {
+  it('of other servers is decoded', () => {
     const delta = (messageId: string, text: string) => ({
       task: { id: 'k1', state: 'working' },
       events: [
@@ -218,7 +218,7 @@ describe('a stream', () => {
     })
   })
 
-  it('is over after [DONE] alone, and may be one answer that was not streamed (RL-L2-1)', () => {
+  it('ends after [DONE] alone, and may be one response that was not streamed (RL-L2-1)', () => {
     expect(read(['[DONE]'])).toEqual({ isOver: true, events: [] })
     expect(read([{ kind: 'message', messageId: 'a', parts: [{ kind: 'text', text: 'Hi' }] }])).toMatchObject({
       isOver: true,
@@ -236,7 +236,7 @@ describe('a stream', () => {
     )
   })
 
-  it('throws nothing but A2AError, whatever comes', () => {
+  it('throws only A2AError for any input', () => {
     const sample = {
       task: { id: 'k1', state: 'working', contextId: 'v1' },
       events: [
@@ -258,7 +258,7 @@ describe('a stream', () => {
 })
 
 describe('errors', () => {
-  it('have 0.3 meanings; a failed task says how it ended', () => {
+  it('have 0.3 meanings; a failed task states its final state', () => {
     expect(client.decodeError({ code: -32001, message: 'x' }).code).toBe('TASK_NOT_FOUND')
     expect(client.decodeError({ code: -32603, message: 'x' }).code).toBe('INTERNAL_ERROR')
     const task: Task = { ...working, status: { state: 'TASK_STATE_CANCELED' } }

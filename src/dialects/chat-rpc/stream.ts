@@ -220,7 +220,7 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
 
   function followStatus(update: TaskStatusUpdateEvent): readonly StreamResponse[] {
     const { status, ...about } = update
-    const { message, ...silent } = status
+    const { message, ...withoutMessage } = status
     const hasContent = answerId !== undefined || otherParts > 0
     if (!message || !hasContent || status.state !== 'TASK_STATE_COMPLETED') return followed.addStatus(update)
     const parts = newsIn(message.parts)
@@ -232,7 +232,11 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
             artifact: { artifactId: answerId ?? message.messageId, parts },
             lastChunk: true,
           })),
-      ...followed.addStatus({ ...about, status: silent, ...(message.metadata && { metadata: message.metadata }) }),
+      ...followed.addStatus({
+        ...about,
+        status: withoutMessage,
+        ...(message.metadata && { metadata: message.metadata }),
+      }),
     ]
   }
 
@@ -240,8 +244,8 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
   function newsIn(parts: readonly Part[]): readonly Part[] {
     const texts = parts.filter((part) => 'text' in part)
     if (parts.length - texts.length > otherParts) return parts
-    const said = textOf(texts)
-    return said === '' || said === text ? [] : texts
+    const wholeText = textOf(texts)
+    return wholeText === '' || wholeText === text ? [] : texts
   }
 
   return untilOver(({ data }, over) => {

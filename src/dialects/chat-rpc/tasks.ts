@@ -56,7 +56,9 @@ export function decodeResponse(wire: unknown, facts: Pick<CallFacts, 'newId'>): 
   // Other agents may use `state` for something else.
   const state = metadata && taskState(metadata.state, [])
   if (state === undefined || isTerminal(state) || taskId === undefined) return { message }
-  const { metadata: _metadata, ...said } = message
+  const { metadata: _metadata, ...content } = message
   const left = withoutKeys(metadata as Struct, ['state']) // it was found there
-  return { task: { id: taskId, contextId, status: { state, message: left ? { ...said, metadata: left } : said } } }
+  return {
+    task: { id: taskId, contextId, status: { state, message: left ? { ...content, metadata: left } : content } },
+  }
 }

@@ -58,7 +58,7 @@ function read(frames: readonly unknown[], body: object = { chat_id: 'c1' }) {
 }
 
 describe.each(forms)('calls over %s', (_name, exchange) => {
-  it('carry the text, the conversation, the task and what else there is', () => {
+  it('carry the text, the conversation, the task and further members', () => {
     const message = { ...ask.message, taskId: 't1', parts: [{ text: 'a' }, { text: 'b' }] }
     const { params } = exchange('sendMessage', { message, metadata: { user_id: 'u1', locale: 'en' } })
     expect(params).toEqual({ input: 'ab', chat_id: 'c1', task_id: 't1', user_id: 'u1', locale: 'en' })
@@ -69,27 +69,27 @@ describe.each(forms)('calls over %s', (_name, exchange) => {
     expect(exchange('sendMessage', { message }).request).toMatchObject({ message: { parts: [{ data: { n: 1 } }] } })
   })
 
-  it('choose a conversation where none is given, and none for a known task', () => {
+  it('generate a conversation id if none is given, except for a known task', () => {
     const { contextId: _contextId, ...message } = ask.message
     expect(exchange('sendStreamingMessage', { message }).params).toMatchObject({ chat_id: 'id-1' })
     const known = exchange('sendStreamingMessage', { message: { ...message, taskId: 't1' } })
     expect(known.params).toEqual({ input: 'status of order 42', task_id: 't1' })
   })
 
-  it('are answered with a message', () => {
+  it('get a message', () => {
     expect(exchange('sendMessage', ask).answer({ message: says('Order 42 shipped') })).toEqual({
       message: { ...says('Order 42 shipped'), messageId: 'id-2', contextId: 'c1' },
     })
   })
 
-  it('are answered with a question as a task that waits', () => {
+  it('get a question as an interrupted task', () => {
     const status = { state: 'TASK_STATE_INPUT_REQUIRED' as const, message: says('Which order?') }
     expect(exchange('sendMessage', ask).answer({ task: { ...working, status } })).toEqual({
       task: { ...working, status: { ...status, message: { ...says('Which order?'), messageId: 'id-2', ...about } } },
     })
   })
 
-  it(proves('RM-STR-2', 'stream chunks of one artifact, and its end'), () => {
+  it(proves('RM-STR-2', 'stream the chunks of one artifact and a final status'), () => {
     const { events, isOver } = exchange('sendStreamingMessage', ask).stream([
       { task: working },
       chunk('Looking ', false),
@@ -106,7 +106,7 @@ describe.each(forms)('calls over %s', (_name, exchange) => {
     ])
   })
 
-  it(proves('RM-STR-4', 'have the answer at the end of a stream, without the progress on the way'), () => {
+  it(proves('RM-STR-4', 'have the response at the end of a stream, without the progress messages'), () => {
     const { events } = exchange('sendStreamingMessage', ask).stream([
       { task: working },
       { statusUpdate: { ...about, status: { state: 'TASK_STATE_WORKING', message: says('Looking up ') } } },
@@ -116,12 +116,12 @@ describe.each(forms)('calls over %s', (_name, exchange) => {
     expect(textsOf(folded(events) as Task)).toEqual(['Order 42 shipped'])
   })
 
-  it('stream an answer without increments as a message', () => {
+  it('stream a response without increments as a message', () => {
     const { events } = exchange('sendStreamingMessage', ask).stream([{ message: says('Hello') }])
     expect(events).toEqual([{ message: { ...says('Hello'), messageId: 'id-2', contextId: 'c1' } }])
   })
 
-  it('learn at a question what the task is called, and keep what was said', () => {
+  it('take the task id from a question, and keep earlier content', () => {
     const status = { state: 'TASK_STATE_INPUT_REQUIRED' as const, message: says('Which?') }
     const { events, isOver } = exchange('sendStreamingMessage', ask).stream([
       { task: working },
@@ -180,14 +180,14 @@ describe('requests', () => {
     [[{ url: 'https://f.example' }], 'CONTENT_TYPE_NOT_SUPPORTED'],
     [[{ text: 'x' }, { data: { n: 1 } }], 'CONTENT_TYPE_NOT_SUPPORTED'],
     [[{ text: '' }], 'INVALID_PARAMS'],
-  ])('of %j are refused before anything of them is lost', (parts, code) => {
+  ])('of %j are refused instead of losing content', (parts, code) => {
     const request = { message: { ...ask.message, parts } }
     expect(refusalOf(() => rest.operations.sendMessage?.encode(request, numberedFacts())).code).toBe(code)
   })
 })
 
 describe('a stream of another server', () => {
-  it('may say something else at the end: that is the answer (RL-L1-4)', () => {
+  it('may end with another text, which is the response (RL-L1-4)', () => {
     const { events, isOver } = read([
       { output: 'Looking up ', status: 'processing' },
       { output: 'Order 42 shipped', status: 'success' },
@@ -196,7 +196,7 @@ describe('a stream of another server', () => {
     expect(textsOf(folded(events) as Task)).toEqual(['Order 42 shipped'])
   })
 
-  it('may say nothing at the end: what was said is the answer', () => {
+  it('may end without a text: the increments are the response', () => {
     const { events } = read([{ output: 'All of it', status: 'processing' }, { status: 'success' }])
     expect([textsOf(folded(events) as Task), folded(events)?.status.state]).toEqual([
       ['All of it'],
@@ -204,7 +204,7 @@ describe('a stream of another server', () => {
     ])
   })
 
-  it('may say JSON', () => {
+  it('may contain JSON', () => {
     const { events } = read([
       { output: { step: 1 }, status: 'processing' },
       { output: { total: 2 }, status: 'success' },
@@ -221,7 +221,7 @@ describe('a stream of another server', () => {
     expect(folded(events)).toMatchObject({ id: 'k', contextId: 'z' })
   })
 
-  it('is over after [DONE], and its questions need no ids (RL-L2-1)', () => {
+  it('ends after [DONE], and its questions need no ids (RL-L2-1)', () => {
     expect(read([{ output: 'a', status: 'processing' }, '[DONE]', { output: 'b', status: 'success' }]).isOver).toBe(
       true,
     )
@@ -230,7 +230,7 @@ describe('a stream of another server', () => {
     ])
   })
 
-  it('throws nothing but A2AError, whatever comes', () => {
+  it('throws only A2AError for any input', () => {
     const chunks = fc.record(
       {
         output: fc.jsonValue(),
@@ -273,7 +273,7 @@ describe('errors', () => {
     expect(jsonrpc.decodeError({ code, message: 'x' }).code).toBe(meaning)
   })
 
-  it('of our servers say which they are', () => {
+  it('of our servers keep their codes', () => {
     const form = invoke.jsonrpc as JsonRpcForm
     for (const code of ['UNAUTHENTICATED', 'UNAVAILABLE', 'INTERNAL_ERROR', 'PAYLOAD_TOO_LARGE'] as const) {
       expect(jsonrpc.decodeError(sent(form.encodeError(new A2AError(code, 'x')))).code).toBe(code)

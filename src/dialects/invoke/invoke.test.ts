@@ -9,7 +9,7 @@ import { decodeSendParams, encodeSendParams, jsonOf } from './messages.js'
 import { decodeReply, decodeResponse } from './tasks.js'
 
 const invoke = createInvoke()
-const jsonrpc = invoke.jsonrpc as JsonRpcForm // the dialect has both forms
+const jsonrpc = invoke.jsonrpc as JsonRpcForm // invoke has both forms
 const rest = invoke.rest as RestForm
 
 function factsWith(headers: Record<string, string> = {}): CallFacts {
@@ -35,7 +35,7 @@ describe('a request', () => {
     expect(details.violations?.map(({ field }) => field)).toEqual(['input'])
   })
 
-  it('names every member that is wrong', () => {
+  it('names every faulty member', () => {
     const deep = JSON.parse(`${'['.repeat(70)}${']'.repeat(70)}`) as unknown
     const refusal = refusalOf(() => decode({ chat_id: 7, task_id: {}, extra: deep }))
     const fields = refusal.details.violations?.map(({ field }) => field) ?? []
@@ -43,12 +43,12 @@ describe('a request', () => {
     expect(fields[3]).toMatch(/^extra\[0\]/)
   })
 
-  it('cannot smuggle in a prototype', () => {
+  it('cannot set a prototype', () => {
     const params = JSON.parse('{"input":"x","__proto__":{"polluted":true}}') as unknown
     expect(refusalOf(() => decode(params)).details.violations?.[0]?.field).toBe('__proto__')
   })
 
-  it('carries the name of its agent as a hint (RL-L1-7)', () => {
+  it('carries the agent’s name as metadata (RL-L1-7)', () => {
     expect(decode({ input: 'x', agentName: 'said' }, { 'X-Agent-Name': 'order_agent' }).metadata).toEqual({
       agentName: 'order_agent',
     })
@@ -69,7 +69,7 @@ describe('a request', () => {
     expect(() => decode({ input: 'x' }, { 'A2A-Version': '99.0' })).not.toThrow()
   })
 
-  it('cannot be made of files alone', () => {
+  it('cannot contain only files', () => {
     const message = { messageId: 'm', role: 'ROLE_USER' as const, parts: [{ raw: 'aGk=' }] }
     expect(refusalOf(() => encodeSendParams({ message })).code).toBe('CONTENT_TYPE_NOT_SUPPORTED')
   })
@@ -83,7 +83,7 @@ describe('a request', () => {
   })
 })
 
-describe('a task that ended badly', () => {
+describe('a failed task', () => {
   const ended = (state: TaskState, said?: string): Task => ({
     id: 't1',
     contextId: 'c1',
@@ -100,7 +100,7 @@ describe('a task that ended badly', () => {
     ['TASK_STATE_FAILED', undefined, 'The task failed'],
     ['TASK_STATE_CANCELED', undefined, 'The task was canceled'],
     ['TASK_STATE_REJECTED', '', 'The agent rejected the task'],
-  ])('%s is an answer over HTTP and an error of JSON-RPC (RL-L1-5, RL-L1-6)', (state, said, sentence) => {
+  ])('%s is a response over HTTP and a JSON-RPC error (RL-L1-5, RL-L1-6)', (state, said, sentence) => {
     const task = ended(state, said)
     const encode = ({ operations }: JsonRpcForm | RestForm) => operations.sendMessage?.encode({ task }, {})
     expect(JSON.parse(encode(rest) ?? '')).toEqual({ error: sentence, status: 'error' })
@@ -140,7 +140,7 @@ describe('errors', () => {
     `)
   })
 
-  it('name the field at fault in the JSON-RPC form (RL-L1-6)', () => {
+  it('name the faulty field in the JSON-RPC form (RL-L1-6)', () => {
     expect(jsonrpc.encodeError(refusalOf(() => decode({})))).toEqual({
       code: -32602,
       message: 'input: is required',
@@ -154,8 +154,8 @@ describe('errors', () => {
   })
 })
 
-describe('a broken stream', () => {
-  it('says so in a last chunk, whatever the envelope', () => {
+describe('a failed stream', () => {
+  it('sends the error in a last chunk, in both envelopes', () => {
     const error = new A2AError('UNAVAILABLE', 'Shutting down')
     const frames = [rest, jsonrpc].map((form) =>
       form
@@ -178,7 +178,7 @@ describe('a result', () => {
     [{ error: 'No', status: 'error' }, 'No'],
     [{ error: 'No' }, 'No'],
     [{ status: 'error' }, 'The task failed'],
-  ])('that says %j is a failed task for its reader', (wire, text) => {
+  ])('with %j decodes to a failed task', (wire, text) => {
     const response = decodeResponse(wire, factsWith())
     expect(response).toMatchObject({ task: { status: { state: 'TASK_STATE_FAILED', message: { parts: [{ text }] } } } })
   })
@@ -196,7 +196,7 @@ function hasPrototype(value: JsonValue): boolean {
 describe('properties', () => {
   const json = fc.jsonValue() as fc.Arbitrary<JsonValue>
 
-  it('decoders throw nothing but A2AError', () => {
+  it('decoders throw only A2AError', () => {
     fc.assert(
       fc.property(fc.oneof(json, fc.record({ input: json, chat_id: json, task_id: json })), (wire) => {
         for (const read of [decode, decodeReply, (each: unknown) => decodeResponse(each, factsWith())]) {
@@ -210,7 +210,7 @@ describe('properties', () => {
     )
   })
 
-  it('text and data come back from the wire as they went', () => {
+  it('text and data survive a round trip', () => {
     const isSendable = (value: JsonValue) =>
       typeof value === 'object' && value !== null && Object.keys(value).length > 0 && !hasPrototype(value)
     const part = fc.oneof(
@@ -228,13 +228,13 @@ describe('properties', () => {
           parts: [content],
         }
         const wire = JSON.parse(JSON.stringify(encodeSendParams({ message }))) as unknown
-        const expected = JSON.parse(JSON.stringify({ message })) as unknown // as JSON has no -0
+        const expected = JSON.parse(JSON.stringify({ message })) as unknown // JSON has no -0
         expect(decode(wire)).toEqual(expected)
       }),
     )
   })
 
-  it('the increments of a text are the text (RL-L1-4)', () => {
+  it('the increments of a text join to the text (RL-L1-4)', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1 }), (chunks) => {
         const encoder = rest.createStreamEncoder({ operation: 'sendStreamingMessage', params: {}, newId: () => 'x' })

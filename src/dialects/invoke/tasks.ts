@@ -96,17 +96,17 @@ export function decodeResponse(
 ): SendMessageResponse {
   const decoded = decodeReply(wire)
   const { task_id: taskId = asked.taskId, chat_id: contextId = asked.contextId } = decoded
-  const said = {
+  const content = {
     messageId: newId(),
     role: 'ROLE_AGENT',
     parts: [decoded.status === 'error' ? { text: decoded.error } : partOf(decoded.output)],
   } as const
   if (decoded.status === 'success') {
     const ids = { ...(contextId !== undefined && { contextId }), ...(taskId !== undefined && { taskId }) }
-    return { message: { ...said, ...ids } }
+    return { message: { ...content, ...ids } }
   }
   const ids = { taskId: taskId ?? newId(), contextId: contextId ?? newId() }
-  const status: TaskStatus = { state: states[decoded.status], message: { ...said, ...ids } }
+  const status: TaskStatus = { state: states[decoded.status], message: { ...content, ...ids } }
   return { task: { id: ids.taskId, contextId: ids.contextId, status } }
 }
 

@@ -5,7 +5,7 @@ import { decodeSendParams, encodeSendParams } from './messages.js'
 import { methods, routes } from './operations.js'
 import { decodeResponse, encodeResponse } from './tasks.js'
 
-const jsonrpc = createInvoke().jsonrpc as JsonRpcForm // the dialect has that form
+const jsonrpc = createInvoke().jsonrpc as JsonRpcForm // invoke has that form
 const facts = { newId: () => 'id-1', header: () => null }
 const shapes: Record<string, Shape> = {
   response: {

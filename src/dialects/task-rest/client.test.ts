@@ -23,7 +23,7 @@ import { damaged, tasks } from '../v0_1/arbitrary.fixture.js'
 import { taskRestClient } from './client.js'
 import { taskRest } from './index.js'
 
-const client = taskRestClient.rest as RestClientForm // the only form it has
+const client = taskRestClient.rest as RestClientForm // its only form
 const server = taskRest.rest as RestForm
 const exchange = (operation: Operation, request: unknown) => exchangeOverRest(client, server, operation, request)
 
@@ -53,24 +53,24 @@ describe('calls', () => {
     ['getTask', { id: 'a/b c' }, 'GET /tasks/a%2Fb%20c'],
     ['cancelTask', { id: 'o-1', metadata: { why: 'late' } }, 'POST /tasks/o-1/cancel'],
     ['subscribeToTask', { id: 'o-1' }, 'POST /tasks/resubscribe'],
-  ] as const)('%s goes to its route and arrives as it was', (operation, request, call) => {
+  ] as const)('%s goes to its route and arrives unchanged', (operation, request, call) => {
     const made = exchange(operation, request)
     expect([made.call, made.operation, made.request]).toEqual([call, operation, request])
   })
 
-  it('hand data on beside text (RL-L0-3)', () => {
+  it('send data beside text (RL-L0-3)', () => {
     expect(exchange('sendMessage', ask).params).toMatchObject({
       message: { parts: [{ type: 'text' }, { type: 'data', data: { sections: ['Intro'] } }] },
     })
   })
 
-  it('refuse ids that would lead elsewhere', () => {
+  it('refuse ids that would change the path', () => {
     for (const id of ['', '.', '..']) {
       expect(refusalOf(() => exchange('getTask', { id })).code).toBe('INVALID_PARAMS')
     }
   })
 
-  it('set, get and clear the one webhook of a task', () => {
+  it('set, get and delete the one webhook of a task', () => {
     const webhook = { taskId: 'o-1', id: 'o-1', url: 'https://hook.example', token: 'k' }
     const created = exchange('createTaskPushNotificationConfig', webhook)
     expect([created.call, created.request, created.answer(webhook)]).toEqual([
@@ -83,7 +83,7 @@ describe('calls', () => {
     expect([deleted.operation, deleted.answer(undefined)]).toEqual(['deleteTaskPushNotificationConfig', undefined])
   })
 
-  it('read back whatever task there is', () => {
+  it('decode any task', () => {
     fc.assert(
       fc.property(tasks, (model) => {
         const answered = exchange('getTask', { id: 'o-1' }).answer(model) as Task
@@ -94,7 +94,7 @@ describe('calls', () => {
     )
   })
 
-  it('show as much history as was asked for', () => {
+  it('return the requested length of history', () => {
     const history = ['a', 'b', 'c'].map((messageId) => ({ messageId, role: 'ROLE_USER' as const, parts: [] }))
     const asked = (historyLength?: number) =>
       (
@@ -119,7 +119,7 @@ describe('a stream', () => {
     task: { id: 'o-1', contextId: 'chain-1', status: { state }, artifacts: [], history: [], ...more },
   })
 
-  it(proves('RM-STR-2', 'shows the task once and then what is new'), () => {
+  it(proves('RM-STR-2', 'has the task once, then updates'), () => {
     const { events, isOver } = read([
       whole('submitted'),
       whole('working'),
@@ -136,12 +136,12 @@ describe('a stream', () => {
     ])
   })
 
-  it('has artifacts that came in a task alone', () => {
+  it('includes artifacts that came only inside a task', () => {
     const { events } = read([whole('working'), whole('completed', { artifacts: [outline] })])
     expect(folded(events)?.artifacts).toHaveLength(1)
   })
 
-  it('is healed by a task that says more than its pieces did', () => {
+  it('takes missing content from a whole task', () => {
     const text = (value: string) => ({ artifactId: 'a', index: 0, parts: [{ type: 'text', text: value }] })
     const { events } = read([
       whole('working'),
@@ -154,7 +154,7 @@ describe('a stream', () => {
     expect(events.filter((event) => 'artifactUpdate' in event)).toHaveLength(3)
   })
 
-  it('ends at a question, but not at the one it answers', () => {
+  it('ends at a new question, not at the one it answers', () => {
     const answering = { message: { ...ask.message, taskId: 'o-1' } }
     expect(read([whole('working'), whole('input-required')]).isOver).toBe(true)
     expect(read([whole('input-required')], answering).isOver).toBe(false)
@@ -169,13 +169,13 @@ describe('a stream', () => {
     expect(read(['[DONE]'])).toEqual({ isOver: true, events: [] })
   })
 
-  it('that breaks throws what broke it', () => {
+  it('that fails throws the error', () => {
     const broken = exchange('sendStreamingMessage', ask)
     const failure = refusalOf(() => broken.breakWith(new A2AError('UNAVAILABLE', 'Shutting down'), [{ task: working }]))
     expect(failure).toMatchObject({ code: 'UNAVAILABLE', message: 'Shutting down' })
   })
 
-  it('folds to the task of the server', () => {
+  it('folds to the server’s task', () => {
     const updates = fc.array(
       fc.oneof(
         fc.record({ id: fc.constantFrom('x', 'y'), text: fc.string({ minLength: 1 }), append: fc.boolean() }),
@@ -205,7 +205,7 @@ describe('a stream', () => {
     )
   })
 
-  it('throws nothing but A2AError, whatever comes', () => {
+  it('throws only A2AError for any input', () => {
     const sample = whole('working', { artifacts: [outline] })
     const frame = fc.oneof(fc.jsonValue(), damaged(sample), damaged({ ...about, artifact: outline }))
     fc.assert(
@@ -219,7 +219,7 @@ describe('a stream', () => {
 })
 
 describe('errors', () => {
-  it('of our servers come back with their codes, where the dialect has a number or a status for them', () => {
+  it('of our servers keep their codes if task-rest has a code or a status for them', () => {
     const lost = errorCodes.filter((code) => {
       const { status, body } = server.encodeError(new A2AError(code, 'No'))
       return client.decodeError(status, sent(body)).code !== code
@@ -244,7 +244,7 @@ describe('errors', () => {
     expect(client.decodeError(status, body).code).toBe(code)
   })
 
-  it('of FastAPI name the fields at fault (RM-ERR-3)', () => {
+  it('of FastAPI name the faulty fields (RM-ERR-3)', () => {
     const detail = [{ loc: ['body', 'message', 'parts', 0], msg: 'Field required', type: 'missing' }]
     const { code, details } = client.decodeError(422, { detail })
     expect(code).toBe('INVALID_PARAMS')
@@ -252,7 +252,7 @@ describe('errors', () => {
   })
 })
 
-it('reads its card as one of a plain HTTP agent', () => {
+it('decodes its card as that of an HTTP+JSON agent', () => {
   const card = { name: 'n', url: 'https://a.example', version: '1', capabilities: { streaming: true }, skills: [] }
   expect(taskRestClient.card?.decode(card)).toMatchObject({ supportedInterfaces: [{ protocolBinding: 'HTTP+JSON' }] })
 })

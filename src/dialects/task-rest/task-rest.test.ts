@@ -14,16 +14,16 @@ import { taskRest } from './index.js'
 import { encodeMessage, readMessage, toMessage } from './messages.js'
 import { encodeTask, readEvent, readTask, toTask } from './tasks.js'
 
-const form = taskRest.rest as RestForm // the only form it has
+const form = taskRest.rest as RestForm // its only form
 const newId = () => 'new'
 const facts = { newId, header: () => null }
 
 function codec(operation: Operation): OperationCodec {
-  return form.operations[operation] as OperationCodec // every test asks for one there is
+  return form.operations[operation] as OperationCodec // the tests use existing operations
 }
 
 describe('task-rest', () => {
-  it('is known by its paths', () => {
+  it('is selected by its paths', () => {
     expect([taskRest.name, taskRest.versions]).toEqual(['task-rest', []])
     expect(form.routes.map(({ method, path, operation }) => `${method} ${path} ${operation}`)).toEqual([
       'POST /tasks/send sendMessage',
@@ -37,7 +37,7 @@ describe('task-rest', () => {
     ])
   })
 
-  it('loses nothing of messages but extensions and references without metadata', () => {
+  it('keeps messages, except extensions and references without metadata', () => {
     fc.assert(
       fc.property(messages, (model) => {
         const { extensions: _extensions, referenceTaskIds: _references, ...plain } = model
@@ -47,7 +47,7 @@ describe('task-rest', () => {
     )
   })
 
-  it('keeps tasks, ids of artifacts and true states', () => {
+  it('keeps tasks, artifact ids and actual states', () => {
     fc.assert(
       fc.property(tasks, (model) => {
         const plain = ({ extensions, referenceTaskIds, ...message }: Parameters<typeof encodeMessage>[0]) => ({
@@ -66,7 +66,7 @@ describe('task-rest', () => {
   })
 })
 
-describe('what task-rest is given', () => {
+describe('input of task-rest', () => {
   const message = { role: 'user', messageId: 'm', parts: [{ type: 'text', text: 'x', metadata: { a2aFilename: 'f' } }] }
   const push = { url: 'https://hook.example', authentication: { schemes: ['Bearer'] } }
   const samples: Partial<Record<Operation, object>> = {
@@ -77,7 +77,7 @@ describe('what task-rest is given', () => {
     deleteTaskPushNotificationConfig: { id: 'a', pushNotificationConfig: null },
   }
 
-  it.each(Object.entries(samples))('is read or refused with INVALID_PARAMS: %s', (operation, sample) => {
+  it.each(Object.entries(samples))('is decoded or refused with INVALID_PARAMS: %s', (operation, sample) => {
     const { decode } = codec(operation as Operation)
     expect(decode(sample, facts)).toBeDefined()
     fc.assert(
@@ -85,7 +85,7 @@ describe('what task-rest is given', () => {
     )
   })
 
-  it('is read or refused by clients, too', () => {
+  it('is decoded or refused by clients too', () => {
     const task = {
       id: 't',
       contextId: 'c',
@@ -115,7 +115,7 @@ describe('what task-rest is given', () => {
     }
   })
 
-  it(proves('RL-L0-7', 'may carry a push config, which a null takes away'), () => {
+  it(proves('RL-L0-7', 'may carry a push config, which null deletes'), () => {
     expect(codec('sendMessage').decode({ message, pushNotification: push }, facts)).toMatchObject({
       configuration: {
         taskPushNotificationConfig: { url: 'https://hook.example', authentication: { scheme: 'Bearer' } },
@@ -127,7 +127,7 @@ describe('what task-rest is given', () => {
 })
 
 describe('errors in task-rest', () => {
-  it(proves('RL-L0-2', 'have HTTP statuses, a detail and a number'), () => {
+  it(proves('RL-L0-2', 'have HTTP statuses, a detail and a code'), () => {
     const answers = Object.fromEntries(
       errorCodes.map((code) => [code, form.encodeError(new A2AError(code, 'x')).status]),
     )
@@ -159,7 +159,7 @@ describe('errors in task-rest', () => {
     })
   })
 
-  it(proves('RL-L0-6', 'say that a task which has ended is in conflict'), () => {
+  it(proves('RL-L0-6', 'are conflicts for an ended task'), () => {
     const ended = { metadata: { taskId: 'a', state: 'TASK_STATE_COMPLETED' } }
     expect(form.encodeError(new A2AError('TASK_NOT_CANCELABLE', 'x', ended))).toMatchObject({
       status: 409,
@@ -168,7 +168,7 @@ describe('errors in task-rest', () => {
     expect(form.encodeError(new A2AError('UNSUPPORTED_OPERATION', 'x', ended)).status).toBe(409)
   })
 
-  it('end a stream with a frame of their own', () => {
+  it('end a stream with a separate frame', () => {
     const encoder = form.createStreamEncoder({ operation: 'sendStreamingMessage', params: {}, newId })
     expect(encoder.encodeError?.(new A2AError('UNAVAILABLE', 'Gone'))).toEqual([
       { data: '{"error":{"code":-32011,"message":"Gone"}}' },
@@ -177,7 +177,7 @@ describe('errors in task-rest', () => {
 })
 
 describe('a stream of task-rest', () => {
-  it('costs the same at its ten thousandth chunk as at its second', () => {
+  it('encodes its ten thousandth chunk at the cost of its second', () => {
     const encoder = form.createStreamEncoder({ operation: 'sendStreamingMessage', params: {}, newId })
     const chunk: StreamResponse = {
       artifactUpdate: {
@@ -188,7 +188,7 @@ describe('a stream of task-rest', () => {
       },
     }
     const sizes = Array.from({ length: 10_000 }, () => encoder.encode({ event: chunk }).length)
-    // The number of the chunk has one to four digits.
+    // The chunk's index has one to four digits.
     expect(Math.max(...sizes) - Math.min(...sizes)).toBe(3)
     const end = { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' as const } } }
     const { task } = JSON.parse(encoder.encode({ event: end }) as string) as {
@@ -199,7 +199,7 @@ describe('a stream of task-rest', () => {
 })
 
 describe('webhooks of task-rest', () => {
-  it(proves('RL-L0-7', 'get the whole task'), () => {
+  it(proves('RL-L0-7', 'contain the whole task'), () => {
     const task: Task = {
       id: 't',
       contextId: 'c',
@@ -246,7 +246,7 @@ describe('the card of task-rest', () => {
   }
   const written = (from: AgentCard) => JSON.parse(JSON.stringify(taskRest.card?.encode(from) ?? null)) as unknown
 
-  it('speaks of text, data and files, and of the API key', () => {
+  it('has the modes text, data and file, and the API key', () => {
     expect(written(card)).toEqual({
       name: 'OutlineAgent',
       description: 'Outlines',
@@ -274,13 +274,13 @@ describe('the card of task-rest', () => {
     })
   })
 
-  it('is absent where nothing is reached by HTTP+JSON, and silent about other schemes', () => {
+  it('is absent without an HTTP+JSON interface, and omits other schemes', () => {
     expect(written({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 2) })).toBeNull()
     const securitySchemes = { token: { httpAuthSecurityScheme: { scheme: 'Bearer' } } }
     expect(written({ ...card, securitySchemes })).not.toHaveProperty('authentication')
   })
 
-  it('is read as a card of v1.0', () => {
+  it('decodes to a card of v1.0', () => {
     expect(decodeCard(written(card))).toMatchObject({
       supportedInterfaces: [{ url: 'http://127.0.0.1:8001', protocolBinding: 'HTTP+JSON', protocolVersion: '0.1' }],
       skills: [

@@ -18,7 +18,7 @@ import {
   wireForm,
 } from './tasks.js'
 
-const form = taskRest.rest as RestForm // the only form it has
+const form = taskRest.rest as RestForm // its only form
 const newId = () => 'id-1'
 
 goldenWire('task-rest', {

@@ -59,20 +59,20 @@ function read(form: JsonRpcClientForm, frames: readonly (IncomingFrame | object)
 describe.each(profiles)('%s calls', (name, form, server) => {
   const exchange = (operation: Operation, request: unknown) => exchangeOverJsonRpc(form, server, operation, request)
 
-  it(proves('RM-ID-1', 'make the id of a new task, and of a session that is not given'), () => {
+  it(proves('RM-ID-1', 'generate the id of a new task, and of a missing session'), () => {
     const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'x' }] }
     expect(exchange('sendMessage', { message }).params).toMatchObject({ id: 'id-2', sessionId: 'id-1' })
     expect(exchange('sendMessage', ask).params).toMatchObject({ id: 'id-1', sessionId: 's-1' })
   })
 
-  it('go on with a known task under its id, and in its session', () => {
+  it('continue a known task under its id and in its session', () => {
     const message = { messageId: 'm1', taskId: 't1', role: 'ROLE_USER' as const, parts: [{ text: 'x' }] }
     const { params } = exchange('sendMessage', { message })
     expect(params).toMatchObject({ id: 't1' })
     expect(params).not.toHaveProperty('sessionId')
   })
 
-  it('send a message with everything that v0.1 has room for', () => {
+  it('send every member of a message that v0.1 can express', () => {
     const { id: _id, taskId: _taskId, ...config } = webhook
     const message = { ...ask.message, metadata: { k: 1 }, referenceTaskIds: ['t0'] }
     const configuration = { historyLength: 2, taskPushNotificationConfig: config }
@@ -88,13 +88,13 @@ describe.each(profiles)('%s calls', (name, form, server) => {
     })
   })
 
-  it('read the answer as a task', () => {
+  it('decode the response as a task', () => {
     expect(exchange('sendMessage', ask).answer({ task })).toEqual({ task })
     expect(exchange('getTask', { id: 't1', historyLength: 3 }).answer(task)).toEqual(task)
     expect(exchange('cancelTask', { id: 't1', metadata: { why: 'late' } }).answer(task)).toEqual(task)
   })
 
-  it('take the session from the request where the answer has none', () => {
+  it('take the session from the request if the response has none', () => {
     const answer = { id: 't1', status: { state: 'completed' } }
     const decode = form.operations.sendMessage?.decode
     expect(decode?.(answer, ask, numberedFacts())).toMatchObject({ task: { id: 't1', contextId: 's-1' } })
@@ -109,7 +109,7 @@ describe.each(profiles)('%s calls', (name, form, server) => {
     })
   })
 
-  it(proves('RL-GO-4', 'read webhooks bare or with their task, and clear them with null'), () => {
+  it(proves('RL-GO-4', 'decode webhooks with or without their task, and delete them with null'), () => {
     const created = exchange('createTaskPushNotificationConfig', webhook)
     expect([created.request, created.answer(webhook)]).toEqual([webhook, webhook])
     expect(exchange('getTaskPushNotificationConfig', { taskId: 't1', id: 't1' }).answer(webhook)).toEqual(webhook)
@@ -118,20 +118,20 @@ describe.each(profiles)('%s calls', (name, form, server) => {
     expect(deleted.answer(undefined)).toBeUndefined()
   })
 
-  it('find no webhook where the answer is empty', () => {
+  it('find no webhook in an empty response', () => {
     const decode = form.operations.getTaskPushNotificationConfig?.decode
     for (const answer of [null, { id: 't1', pushNotificationConfig: null }]) {
       expect(refusalOf(() => decode?.(answer, { taskId: 't1' }, numberedFacts())).code).toBe('TASK_NOT_FOUND')
     }
   })
 
-  it('do not exist for what v0.1 has no methods for', () => {
+  it('do not exist for operations that v0.1 lacks', () => {
     for (const operation of ['listTasks', 'listTaskPushNotificationConfigs', 'getExtendedAgentCard'] as const) {
       expect([form.operations[operation], form.methods[operation]]).toEqual([undefined, undefined])
     }
   })
 
-  it('read whatever task the server has, up to the documented losses', () => {
+  it('decode any task of the server, except for the documented losses', () => {
     fc.assert(
       fc.property(tasks, (model) => {
         const answered = exchange('getTask', { id: model.id }).answer(model) as Task
@@ -149,7 +149,7 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
   })
   const working: Task = { id: 'id-1', contextId: 's-1', status: { state: 'TASK_STATE_WORKING' } }
 
-  it(proves(['RM-STR-2', 'RL-01-6'], 'begin with the task and merge artifacts by their number'), () => {
+  it(proves(['RM-STR-2', 'RL-01-6'], 'begin with the task and merge artifacts by index'), () => {
     const { events, isOver } = exchangeOverJsonRpc(form, server, 'sendStreamingMessage', ask).stream([
       { task: working },
       chunk('a'),
@@ -165,7 +165,7 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
     })
   })
 
-  it('show the true states of tasks', () => {
+  it('have the actual states of tasks', () => {
     for (const state of ['TASK_STATE_AUTH_REQUIRED', 'TASK_STATE_REJECTED', 'TASK_STATE_INPUT_REQUIRED'] as const) {
       const message = { messageId: 'q', role: 'ROLE_AGENT' as const, parts: [{ text: 'Which?' }], metadata: { k: 1 } }
       const { events } = exchangeOverJsonRpc(form, server, 'sendStreamingMessage', ask).stream([
@@ -176,7 +176,7 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
     }
   })
 
-  it('that are joined have what was there before', () => {
+  it('that are joined include earlier artifacts', () => {
     const joined = { ...working, artifacts: [{ artifactId: 'x', parts: [{ text: 'a' }] }] }
     const exchange = exchangeOverJsonRpc(form, server, 'subscribeToTask', { id: 'id-1' })
     const { events } = exchange.stream([
@@ -185,11 +185,11 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
       { statusUpdate: { ...about, status: { state: 'TASK_STATE_FAILED' } } },
     ])
     const told = folded(events)
-    // Nothing tells the session of a task that was joined.
+    // Stream events do not name the session of a joined task.
     expect([told?.contextId, told?.status.state, textsOf(told as Task)]).toEqual(['id-1', 'TASK_STATE_FAILED', ['ab']])
   })
 
-  it('that are told of an ended task have its artifacts before its end', () => {
+  it('of an ended task have its artifacts before its final status', () => {
     const ended: Task = { ...working, status: { state: 'TASK_STATE_COMPLETED' }, artifacts: task.artifacts ?? [] }
     for (const items of [[{ task: ended }], [{ task: working }, { task: ended }]]) {
       const streams = exchangeOverJsonRpc(form, server, 'sendStreamingMessage', ask).stream(items)
@@ -198,7 +198,7 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
     }
   })
 
-  it('fold to the artifacts that the task has, whatever was told', () => {
+  it('fold to the artifacts of the task for any events', () => {
     const updates = fc.array(
       fc.record({ id: fc.constantFrom('x', 'y', 'z'), text: fc.string({ minLength: 1 }), append: fc.boolean() }),
     )
@@ -220,7 +220,7 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
     )
   })
 
-  it('throw nothing but A2AError, whatever comes', () => {
+  it('throw only A2AError for any input', () => {
     const status = { id: 't', status: { state: 'working', message: { role: 'agent', parts: [{}] } }, final: false }
     const artifact = { id: 't', artifact: { index: 1, parts: [{ type: 'text', text: 'x' }], append: true } }
     const whole = { id: 't', sessionId: 's', status: { state: 'working' }, artifacts: [artifact.artifact], history: [] }
@@ -243,7 +243,7 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
 })
 
 describe('a stream of v0.1', () => {
-  it(proves(['RL-01-4', 'RL-01-6'], 'is read as its servers send it'), () => {
+  it(proves(['RL-01-4', 'RL-01-6'], 'is decoded as v0.1 servers send it'), () => {
     const lines = (parts: object[], more: object = {}) => ({
       id: 'job-7',
       artifact: { name: 'lines', index: 0, parts, ...more },
@@ -275,7 +275,7 @@ describe('a stream of v0.1', () => {
     ])
   })
 
-  it('is about the task that was asked for when its events do not say so', () => {
+  it('is about the requested task if its events name none', () => {
     const { events } = read(client, [{ artifact: { parts: [{ type: 'text', text: 'x' }] } }])
     expect(events).toMatchObject([
       { task: { id: 'id-1', contextId: 's-1', status: { state: 'TASK_STATE_WORKING' } } },
@@ -283,7 +283,7 @@ describe('a stream of v0.1', () => {
     ])
   })
 
-  it('may show whole tasks: of their artifacts those count that say something new', () => {
+  it('may have whole tasks, of which only new artifact content counts', () => {
     const artifacts = [{ index: 0, parts: [{ type: 'text', text: 'ab' }] }]
     const { events, isOver } = read(client, [
       { id: 't', sessionId: 's-9', status: { state: 'submitted' } },
@@ -313,11 +313,11 @@ describe('a stream of v0.1', () => {
     ['an end that is marked as not final', { state: 'failed' }, false, false],
     ['a question that is marked as final', { state: 'input-required' }, true, true],
     ['a question that is not', { state: 'input-required' }, undefined, false],
-  ])('is over after %s: %#', (_what, status, final, isOver) => {
+  ])('ends after %s: %#', (_what, status, final, isOver) => {
     expect(read(client, [{ id: 't', status, final }]).isOver).toBe(isOver)
   })
 
-  it(proves('RL-L2-1', 'is over after [DONE], and says nothing afterwards'), () => {
+  it(proves('RL-L2-1', 'ends after [DONE] and ignores later frames'), () => {
     const decoder = client.createStreamDecoder({
       operation: 'sendStreamingMessage',
       request: ask,
@@ -331,38 +331,41 @@ describe('a stream of v0.1', () => {
 })
 
 describe('a stream of the Go library', () => {
-  it(proves(['RL-GO-1', 'RL-GO-2', 'RL-GO-3'], 'is read as its servers send it, and left at the final status'), () => {
-    const { events, isOver } = read(goClient, [
-      { event: 'rpc_result', data: { id: 'g-1', status: { state: 'pending', timestamp: '2026-01-05T08:00:00Z' } } },
-      { event: 'task_status_update', data: { id: 'g-1', status: { state: 'processing' } } },
-      {
-        event: 'task_artifact_update',
-        data: {
-          id: 'g-1',
-          artifact: {
-            parts: [{ text: 'hello' }, { file: { uri: 'https://f.example/a' }, mimeType: 'image/png' }],
-            lastChunk: true,
-          },
-          final: true,
-        },
-      },
-      { event: 'task_status_update', data: { id: 'g-1', status: { state: 'completed' }, final: true } },
-    ])
-    expect(isOver).toBe(true)
-    expect(folded(events)).toEqual({
-      id: 'g-1',
-      contextId: 's-1',
-      status: { state: 'TASK_STATE_COMPLETED' },
-      artifacts: [
+  it(
+    proves(['RL-GO-1', 'RL-GO-2', 'RL-GO-3'], 'is decoded as its servers send it, and ends at the final status'),
+    () => {
+      const { events, isOver } = read(goClient, [
+        { event: 'rpc_result', data: { id: 'g-1', status: { state: 'pending', timestamp: '2026-01-05T08:00:00Z' } } },
+        { event: 'task_status_update', data: { id: 'g-1', status: { state: 'processing' } } },
         {
-          artifactId: 'artifact-0',
-          parts: [{ text: 'hello' }, { url: 'https://f.example/a', mediaType: 'image/png' }],
+          event: 'task_artifact_update',
+          data: {
+            id: 'g-1',
+            artifact: {
+              parts: [{ text: 'hello' }, { file: { uri: 'https://f.example/a' }, mimeType: 'image/png' }],
+              lastChunk: true,
+            },
+            final: true,
+          },
         },
-      ],
-    })
-  })
+        { event: 'task_status_update', data: { id: 'g-1', status: { state: 'completed' }, final: true } },
+      ])
+      expect(isOver).toBe(true)
+      expect(folded(events)).toEqual({
+        id: 'g-1',
+        contextId: 's-1',
+        status: { state: 'TASK_STATE_COMPLETED' },
+        artifacts: [
+          {
+            artifactId: 'artifact-0',
+            parts: [{ text: 'hello' }, { url: 'https://f.example/a', mediaType: 'image/png' }],
+          },
+        ],
+      })
+    },
+  )
 
-  it(proves('RL-GO-2', 'that is joined begins with an answer that says nothing'), () => {
+  it(proves('RL-GO-2', 'that is joined begins with a response without content'), () => {
     const { events, isOver } = read(goClient, [
       { event: 'rpc_result', data: { status: 'resubscription initiated' } },
       { event: 'task_artifact_update', data: { id: 'g-1', artifact: { parts: [{ text: 'a' }] }, final: true } },
@@ -385,11 +388,11 @@ describe('errors of v0.1', () => {
     expect(client.decodeError({ code, message: 'No' })).toMatchObject({ code: meaning, message: 'No' })
   })
 
-  it('say that the peer does not stream', () => {
+  it('state that the peer does not stream', () => {
     expect(client.decodeError({ code: -32006, message: 'No' }).details.metadata).toEqual({ capability: 'streaming' })
   })
 
-  it(proves('RM-ERR-2', 'come back from our servers as they were'), () => {
+  it(proves('RM-ERR-2', 'of our servers decode to the original error'), () => {
     const metadata = { taskId: 't', state: 'TASK_STATE_COMPLETED' }
     const violations = [{ field: 'a.b', description: 'is bad' }]
     for (const error of [
@@ -404,7 +407,7 @@ describe('errors of v0.1', () => {
     }
   })
 
-  it(proves('RM-ERR-4', 'that nobody knows keep their number, their words and their data'), () => {
+  it(proves('RM-ERR-4', 'with an unknown code keep code, message and data'), () => {
     const error = client.decodeError({ code: -32099, message: 'Odd', data: { why: 'x' } })
     expect(error).toMatchObject({ code: 'INTERNAL_ERROR', message: 'Odd' })
     expect(Object.values(error.details.metadata ?? {})).toEqual(expect.arrayContaining(['-32099', 'x']))
@@ -412,7 +415,7 @@ describe('errors of v0.1', () => {
 })
 
 describe('cards', () => {
-  it('of both profiles are read', () => {
+  it('of both profiles are decoded', () => {
     const card = { name: 'n', url: 'https://a.example', version: '1', capabilities: {}, skills: [] }
     expect(v0_1Client.card?.decode(card)).toMatchObject({ supportedInterfaces: [{ protocolBinding: 'JSONRPC' }] })
     expect(v0_1GoClient.card?.decode({ ...card, iconUri: 'https://i.example' })).toMatchObject({

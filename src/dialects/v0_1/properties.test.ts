@@ -24,7 +24,7 @@ const wireForms = [
 ] as const
 const newId = () => 'new'
 
-describe.each(wireForms)('%s, there and back again', (_name, wireForm) => {
+describe.each(wireForms)('a round trip through %s', (_name, wireForm) => {
   it(proves(['RM-PART-1', 'RM-PART-4'], 'keeps every part, in messages and in artifacts'), () => {
     fc.assert(
       fc.property(parts, (model) => {
@@ -35,7 +35,7 @@ describe.each(wireForms)('%s, there and back again', (_name, wireForm) => {
     )
   })
 
-  it('keeps messages that have metadata; of others it loses ids, extensions and references', () => {
+  it('keeps messages that have metadata; others lose ids, extensions and references', () => {
     fc.assert(
       fc.property(messages, (model) => {
         const { role, parts, metadata } = model
@@ -47,7 +47,7 @@ describe.each(wireForms)('%s, there and back again', (_name, wireForm) => {
     )
   })
 
-  it('keeps tasks and their true states; artifacts are known by their place', () => {
+  it('keeps tasks and their actual states; artifacts are identified by index', () => {
     fc.assert(
       fc.property(tasks, (model) => {
         const plain = (message: Parameters<typeof encodeMessage>[0]) =>
@@ -66,7 +66,7 @@ describe.each(wireForms)('%s, there and back again', (_name, wireForm) => {
   })
 })
 
-describe.each([v0_1, v0_1Go])('$name, given anything', ({ jsonrpc }) => {
+describe.each([v0_1, v0_1Go])('$name with any input', ({ jsonrpc }) => {
   const message = { role: 'user', parts: [{ type: 'file', file: { bytes: 'AA==' }, metadata: { a2aMediaType: 'x' } }] }
   const push = { url: 'https://hook.example', authentication: { schemes: ['Bearer'], credentials: 'c' } }
   const samples: Partial<Record<Operation, object>> = {
@@ -79,7 +79,7 @@ describe.each([v0_1, v0_1Go])('$name, given anything', ({ jsonrpc }) => {
     deleteTaskPushNotificationConfig: { id: 'a', pushNotificationConfig: null },
   }
 
-  it.each(Object.entries(samples))('reads %s or refuses it with INVALID_PARAMS', (operation, sample) => {
+  it.each(Object.entries(samples))('decodes %s or refuses it with INVALID_PARAMS', (operation, sample) => {
     const codec = jsonrpc?.operations[operation as Operation]
     expect(codec?.decode(sample, { newId, header: () => null })).toBeDefined()
     fc.assert(
@@ -92,7 +92,7 @@ describe.each([v0_1, v0_1Go])('$name, given anything', ({ jsonrpc }) => {
   })
 })
 
-describe('what servers answer, given anything', () => {
+describe('any response of a server', () => {
   const task = {
     id: 't',
     sessionId: 's',
@@ -119,7 +119,7 @@ describe('what servers answer, given anything', () => {
     ['cards', card, decodeCard],
   ]
 
-  it.each(readers)('reads %s or refuses them with INVALID_PARAMS', (_name, sample, read) => {
+  it.each(readers)('decodes %s or refuses them with INVALID_PARAMS', (_name, sample, read) => {
     expect(read(sample)).toBeDefined()
     fc.assert(fc.property(fc.oneof(fc.jsonValue(), damaged(sample)), (value) => expectRefusal(() => read(value))))
   })
@@ -140,7 +140,7 @@ describe.each(wireForms)('a stream of %s', (_name, wireForm) => {
     { maxLength: 12 },
   )
 
-  it(proves(['RL-01-6', 'RM-STR-1'], 'merges by number into the artifacts the task has'), () => {
+  it(proves(['RL-01-6', 'RM-STR-1'], 'merges by index into the artifacts of the task'), () => {
     fc.assert(
       fc.property(updates, updates, (before, after) => {
         const fold = TaskFold.from({ id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }, 0)
@@ -160,7 +160,7 @@ describe.each(wireForms)('a stream of %s', (_name, wireForm) => {
     )
   })
 
-  it('costs the same at its ten thousandth chunk as at its second', () => {
+  it('encodes its ten thousandth chunk at the cost of its second', () => {
     const encoder = createStreamEncoder({ operation: 'sendStreamingMessage', params: { id: 't' }, newId }, wireForm)
     const chunk: StreamResponse = {
       artifactUpdate: {
@@ -180,7 +180,7 @@ function dataOf(encoder: StreamEncoder, event: StreamResponse): unknown[] {
   return typeof frames === 'string' ? [JSON.parse(frames)] : frames.map(({ data }) => JSON.parse(data) as unknown)
 }
 
-/** What a client of v0.1 does with the artifact events of a stream. */
+/** Merges the artifact events of a stream as a v0.1 client does. */
 function merged(frames: readonly unknown[]): readonly (readonly Part[])[] {
   const found: Part[][] = []
   for (const frame of frames) {

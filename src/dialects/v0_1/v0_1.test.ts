@@ -8,11 +8,11 @@ import { decodeCard } from './card.js'
 import { meanings } from './errors.js'
 import { createV0_1, v0_1, v0_1Go } from './index.js'
 
-const form = v0_1.jsonrpc as JsonRpcForm // spoken over nothing else
+const form = v0_1.jsonrpc as JsonRpcForm // the only form of v0.1
 const facts = { newId: () => 'new', header: () => null }
 
 function codec(operation: keyof JsonRpcForm['operations']): OperationCodec {
-  return form.operations[operation] as OperationCodec // every test asks for one there is
+  return form.operations[operation] as OperationCodec // the tests use existing operations
 }
 
 function violationsOf(act: () => unknown): unknown {
@@ -24,7 +24,7 @@ function violationsOf(act: () => unknown): unknown {
 }
 
 describe('v0.1', () => {
-  it('has seven methods and is named by its version; the Go form is not', () => {
+  it('has seven methods and is selected by its version; the Go form is not', () => {
     expect([...form.methods.keys()]).toEqual([
       'tasks/send',
       'tasks/sendSubscribe',
@@ -39,7 +39,7 @@ describe('v0.1', () => {
     expect(createV0_1().name).toBe('v0.1')
   })
 
-  it(proves(['RL-01-11', 'RL-GO-5'], 'does without `jsonrpc`, and in the Go form with "0"'), () => {
+  it(proves(['RL-01-11', 'RL-GO-5'], 'accepts a missing `jsonrpc`, and "0" in the Go form'), () => {
     expect(form.envelopeVersions).toEqual(['2.0', undefined])
     expect(v0_1Go.jsonrpc?.envelopeVersions).toEqual(['2.0', undefined, '0'])
   })
@@ -48,7 +48,7 @@ describe('v0.1', () => {
 describe('a send in v0.1', () => {
   const message = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
 
-  it(proves('RL-01-1', 'asks for the id the caller chose'), () => {
+  it(proves('RL-01-1', 'keeps the id that the client chose'), () => {
     for (const operation of ['sendMessage', 'sendStreamingMessage'] as const) {
       expect(codec(operation).traits?.({ id: 'job-7', message })).toEqual({ wantedTaskId: 'job-7' })
     }
@@ -56,21 +56,21 @@ describe('a send in v0.1', () => {
   })
 
   it.each(['x'.repeat(256), '任务-7', '😀', '../../etc', 'a:b/c'])(
-    proves('RM-ID-1', 'takes an id of visible characters: %s'),
+    proves('RM-ID-1', 'accepts an id of visible characters: %s'),
     (id) => {
       expect(codec('sendMessage').decode({ id, message }, facts)).toMatchObject({ message: { messageId: 'new' } })
     },
   )
 
   it.each([undefined, null, '', 7, 'x'.repeat(257), 'a b', 'a\nb', 'a\u200bb', '\ud800', 'x'.repeat(1e6)])(
-    proves('RM-ID-1', 'refuses an id of anything else'),
+    proves('RM-ID-1', 'refuses any other id'),
     (id) => {
       const violations = violationsOf(() => codec('sendMessage').decode({ id, message }, facts))
       expect(violations).toEqual([{ field: 'id', description: expect.stringMatching(/required|visible/) }])
     },
   )
 
-  it('names every field that is wrong', () => {
+  it('names every faulty field', () => {
     const params = {
       id: 'a',
       message: {
@@ -101,7 +101,7 @@ describe('a send in v0.1', () => {
     ])
   })
 
-  it('refuses a message without parts, and params that are no object', () => {
+  it('refuses a message without parts, and params that are not an object', () => {
     expect(
       violationsOf(() => codec('sendMessage').decode({ id: 'a', message: { role: 'user', parts: [] } }, facts)),
     ).toEqual([{ field: 'message.parts', description: 'must not be empty' }])
@@ -124,7 +124,7 @@ describe('a push config in v0.1', () => {
 })
 
 describe('errors in v0.1', () => {
-  it('have its own numbers, and details as one object', () => {
+  it('have v0.1 codes, and details as one object', () => {
     const numbers = Object.fromEntries(errorCodes.map((code) => [code, form.encodeError(new A2AError(code, 'x')).code]))
     expect(numbers).toEqual({
       TASK_NOT_FOUND: -32001,
@@ -156,7 +156,7 @@ describe('errors in v0.1', () => {
     })
   })
 
-  it(proves(['RL-01-2', 'RM-STR-6'], 'tell no streaming from a task that has ended'), () => {
+  it(proves(['RL-01-2', 'RM-STR-6'], 'distinguish missing streaming support from an ended task'), () => {
     const unsupported = (metadata: Record<string, string>) =>
       form.encodeError(new A2AError('UNSUPPORTED_OPERATION', 'x', { metadata })).code
     expect(unsupported({ capability: 'streaming' })).toBe(-32006)
@@ -164,7 +164,7 @@ describe('errors in v0.1', () => {
     expect(unsupported({ capability: 'extendedAgentCard' })).toBe(-32004)
   })
 
-  it(proves('RM-ERR-1', 'are read with the meanings of v0.1'), () => {
+  it(proves('RM-ERR-1', 'are decoded with the meanings of v0.1'), () => {
     expect([-32006, -32007, -32008, -32009, -32010, -32011].map((code) => meanings.get(code))).toEqual([
       'UNSUPPORTED_OPERATION',
       'UNAUTHENTICATED',
@@ -175,7 +175,7 @@ describe('errors in v0.1', () => {
     ])
   })
 
-  it('keep the HTTP statuses of what is refused before a call', () => {
+  it('keep the HTTP statuses of errors before a call', () => {
     const statuses = (
       ['UNAUTHENTICATED', 'PERMISSION_DENIED', 'RATE_LIMITED', 'UNAVAILABLE', 'PAYLOAD_TOO_LARGE'] as const
     ).map((code) => form.httpStatus(new A2AError(code, 'x')))
@@ -192,7 +192,7 @@ describe('webhooks of v0.1', () => {
     history: [{ messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }],
   }
 
-  it(proves('RL-01-8', 'get the task, and its id by both names'), () => {
+  it(proves('RL-01-8', 'contain the task, with its id under both names'), () => {
     const expected = { taskId: 't', id: 't', sessionId: 'c', status: { state: 'input-required' } }
     expect(v0_1.push?.contentType).toBe('application/json')
     expect(told(v0_1)).toEqual(expected)
@@ -236,7 +236,7 @@ describe('the card of v0.1', () => {
   }
   const written = (dialect: typeof v0_1, from = card) => JSON.parse(JSON.stringify(dialect.card?.encode(from) ?? null))
 
-  it('has one address and names of schemes', () => {
+  it('has one address and scheme names', () => {
     expect(written(v0_1)).toEqual({
       name: 'Lines',
       description: 'Writes lines',
@@ -257,7 +257,7 @@ describe('the card of v0.1', () => {
     })
   })
 
-  it('prefers an interface of its own version, takes one of v1.0 last, and is absent without any', () => {
+  it('prefers an interface of v0.1, then of 0.3, then of v1.0, and is absent without any', () => {
     const own = { url: 'https://a.example/old', protocolBinding: 'JSONRPC', protocolVersion: '0.1' }
     const urlOf = (supportedInterfaces: AgentCard['supportedInterfaces']) =>
       (written(v0_1, { ...card, supportedInterfaces }) as { url?: string } | null)?.url
@@ -274,7 +274,7 @@ describe('the card of v0.1', () => {
     expect(wire).not.toHaveProperty('documentationUrl')
   })
 
-  it('is read as a card of v1.0', () => {
+  it('decodes to a card of v1.0', () => {
     expect(decodeCard(written(v0_1))).toMatchObject({
       supportedInterfaces: [{ url: 'https://a.example/rpc', protocolBinding: 'JSONRPC', protocolVersion: '0.1' }],
       capabilities: { streaming: true, pushNotifications: false },

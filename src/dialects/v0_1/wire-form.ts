@@ -76,7 +76,7 @@ export const go: WireForm = {
 }
 
 /** Every state name observed from servers of this family. `unknown` ends a task with an unknown outcome. */
-const words: ReadonlyMap<string, TaskState> = new Map([
+const stateNames: ReadonlyMap<string, TaskState> = new Map([
   ['submitted', 'TASK_STATE_SUBMITTED'],
   ['pending', 'TASK_STATE_SUBMITTED'],
   ['working', 'TASK_STATE_WORKING'],
@@ -91,19 +91,19 @@ const words: ReadonlyMap<string, TaskState> = new Map([
   ['auth-required', 'TASK_STATE_AUTH_REQUIRED'],
 ])
 
-const longestWord = 40
+const maxNameLength = 40
 
 /** Lower or upper case, with dashes or underscores, with or without v1.0's prefix. */
 export const state: Decoder<TaskState> = (value, faults) => {
   const word =
-    typeof value === 'string' && value.length <= longestWord
+    typeof value === 'string' && value.length <= maxNameLength
       ? value.toLowerCase().replaceAll('_', '-').replace('task-state-', '')
       : ''
-  return words.get(word) ?? refuse(faults, 'must be a state such as working or completed')
+  return stateNames.get(word) ?? refuse(faults, 'must be a state such as working or completed')
 }
 
 /** States that v0.1 has no name for, and the states that are sent instead. */
-const disguises: ReadonlyMap<TaskState, readonly TaskState[]> = new Map([
+const substitutes: ReadonlyMap<TaskState, readonly TaskState[]> = new Map([
   ['TASK_STATE_REJECTED', ['TASK_STATE_FAILED']],
   ['TASK_STATE_AUTH_REQUIRED', ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_WORKING']],
   ['TASK_STATE_INPUT_REQUIRED', ['TASK_STATE_WORKING']],
@@ -111,7 +111,7 @@ const disguises: ReadonlyMap<TaskState, readonly TaskState[]> = new Map([
 
 /** Adds the actual state to the metadata when the name sent for `shown` is ambiguous. */
 export function noteState(metadata: Struct | undefined, shown: TaskState, { states }: WireForm): Struct | undefined {
-  const looksLike = disguises.get(shown)
+  const looksLike = substitutes.get(shown)
   if (!looksLike?.some((other) => states[other] === states[shown])) return metadata
   return { ...metadata, a2aState: shown }
 }
@@ -126,7 +126,7 @@ export function readState(
   const { a2aState, ...rest } = metadata
   const noted = a2aState as TaskState // only looked up, and used if it is a state
   return {
-    state: disguises.get(noted)?.includes(shown) ? noted : shown,
+    state: substitutes.get(noted)?.includes(shown) ? noted : shown,
     ...(Object.keys(rest).length > 0 && { metadata: rest }),
   }
 }

@@ -24,7 +24,7 @@ for (const [dialect, wireForm] of [
   [v0_1, standard],
   [v0_1Go, go],
 ] as const) {
-  const form = dialect.jsonrpc as JsonRpcForm // both speak JSON-RPC
+  const form = dialect.jsonrpc as JsonRpcForm // both have a JSON-RPC form
   goldenWire(dialect.name, { ...form, shapes: shapesOf(wireForm), operationOf: (call) => form.methods.get(call) })
 }
 

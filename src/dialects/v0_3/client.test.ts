@@ -62,7 +62,7 @@ describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name,
   })
 
   it.each(Object.entries(requests) as [Operation, fc.Arbitrary<object>][])(
-    'a server reads what was asked: %s',
+    'the server decodes the request: %s',
     (operation, arbitrary) => {
       fc.assert(
         fc.property(arbitrary, (request) => {
@@ -74,7 +74,7 @@ describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name,
   )
 
   it.each(Object.entries(results) as [Operation, fc.Arbitrary<unknown>][])(
-    'the answer arrives as it was given: %s',
+    'the client decodes the result: %s',
     (operation, arbitrary) => {
       const request = {
         id: 'i',

@@ -83,7 +83,7 @@ describe('file content', () => {
   })
 
   it.each([null, '', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36', 'curl/8.5.0', `${'x'.repeat(300)} node`])(
-    'is guessed from %j',
+    'from %j is guessed',
     (userAgent) => {
       expect(read(asText, userAgent)).toEqual([raw, raw])
       expect(read(raw, userAgent)).toEqual([raw, raw])
@@ -92,7 +92,7 @@ describe('file content', () => {
   )
 
   it.each(['hello', 'AAH__g==', 'AAH//g', 'AAH//h==', 'abc\n', '{"a":1}'])(
-    'that is no canonical base64 text is raw to a guess: %j',
+    'that is not canonical base64 text is guessed as raw: %j',
     (content) => {
       expect(read(btoa(content), null)).toEqual([btoa(content), btoa(content)])
     },

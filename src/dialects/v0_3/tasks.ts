@@ -45,9 +45,9 @@ export function encodeArtifact(content: Artifact, as: WireForm): Wire {
   return wire
 }
 
-export function encodeStatus({ state, message: said, timestamp }: TaskStatus, as: WireForm): Wire {
+export function encodeStatus({ state, message, timestamp }: TaskStatus, as: WireForm): Wire {
   const wire: Wire = { state: as.states[state] }
-  if (said) wire[as.statusMessage] = encodeMessage(said, as)
+  if (message) wire[as.statusMessage] = encodeMessage(message, as)
   if (timestamp !== undefined) wire.timestamp = timestamp
   return wire
 }
@@ -62,21 +62,21 @@ export function encodeTask({ id, contextId, status: now, artifacts, history, met
 }
 
 /** JSON-RPC has `kind` inside the object (R3-SEND-1, R3-STRM-2), the protobuf a member around it (R3-PB-7). */
-export function encodeEvent(happened: StreamResponse, as: WireForm): Wire {
+export function encodeEvent(event: StreamResponse, as: WireForm): Wire {
   const isBare = as.shape === 'json'
-  if ('artifactUpdate' in happened) {
-    const wire = encodeArtifactUpdate(happened.artifactUpdate, as)
+  if ('artifactUpdate' in event) {
+    const wire = encodeArtifactUpdate(event.artifactUpdate, as)
     return isBare ? wire : { artifactUpdate: wire }
   }
-  if ('statusUpdate' in happened) {
-    const wire = encodeStatusUpdate(happened.statusUpdate, as)
+  if ('statusUpdate' in event) {
+    const wire = encodeStatusUpdate(event.statusUpdate, as)
     return isBare ? wire : { statusUpdate: wire }
   }
-  if ('task' in happened) {
-    const wire = encodeTask(happened.task, as)
+  if ('task' in event) {
+    const wire = encodeTask(event.task, as)
     return isBare ? wire : { task: wire }
   }
-  const wire = encodeMessage(happened.message, as)
+  const wire = encodeMessage(event.message, as)
   return isBare ? wire : { [as.answerMessage]: wire }
 }
 

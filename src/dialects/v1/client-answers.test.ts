@@ -11,7 +11,7 @@ const jsonrpc = v1Client.jsonrpc as JsonRpcClientForm
 const rest = v1Client.rest as RestClientForm
 const grpc = v1Client.grpc as GrpcClientForm
 
-describe('answers of other servers', () => {
+describe('responses of other servers', () => {
   const send = (answer: unknown, contextId?: string) =>
     jsonrpc.operations.sendMessage?.decode(
       answer,
@@ -26,7 +26,7 @@ describe('answers of other servers', () => {
     }
   }
 
-  it('of the official JavaScript SDK 1.3.0: every member is written, empty or not', () => {
+  it('of the official JavaScript SDK 1.3.0: every member is present, even if empty', () => {
     const answer = {
       task: {
         id: 't-1',
@@ -81,7 +81,7 @@ describe('answers of other servers', () => {
     })
   })
 
-  it('of the Python SDK: names of the protobuf, nanoseconds, numbers as floats', () => {
+  it('of the Python SDK: protobuf names, nanoseconds, numbers as floats', () => {
     const answer = {
       task: {
         id: 't',
@@ -102,7 +102,7 @@ describe('answers of other servers', () => {
     })
   })
 
-  it('of drafts between 0.3 and 1.0: a bare task, words for states and roles', () => {
+  it('of drafts between 0.3 and 1.0: a bare task, other names of states and roles', () => {
     const answer = {
       id: 't',
       contextId: 'c',
@@ -120,7 +120,7 @@ describe('answers of other servers', () => {
     })
   })
 
-  it('without a context are of the one that was asked in', () => {
+  it('without a context get the context of the request', () => {
     const bare = { task: { id: 't', status: { state: 2 } } }
     expect(send(bare, 'c')).toEqual({ task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } })
     expect(send(bare)).toEqual({ task: { id: 't', contextId: '', status: { state: 'TASK_STATE_WORKING' } } })
@@ -133,20 +133,20 @@ describe('answers of other servers', () => {
     { state: 'TASK_STATE_UNSPECIFIED' },
     { state: 'unknown' },
     { state: null },
-  ])('in no state are looked at again: %j reads as working', (status) => {
+  ])('without a state decode as working: %j', (status) => {
     expect(send({ task: { id: 't', contextId: 'c', status } })).toMatchObject({
       task: { status: { state: 'TASK_STATE_WORKING' } },
     })
   })
 
-  it('in a state that no version has are refused: it may be an end', () => {
+  it('in a state that no version has are refused: it may be terminal', () => {
     expect(fails({ task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_PAUSED' } } })).toEqual([
       expect.stringMatching(/^task\.status\.state must be one of submitted, working/),
     ])
     expect(fails({ task: { id: 't', status: { state: 9 } } })).toHaveLength(1)
   })
 
-  it('that are none are refused with the path of what is wrong', () => {
+  it('that are malformed are refused with the path of the fault', () => {
     expect(fails({})).toEqual([' must have one of task, message, statusUpdate, artifactUpdate'])
     expect(fails(null)).toEqual([' must be an object'])
     expect(fails({ task: { id: 't' } })).toEqual(['task.status is required'])
@@ -163,12 +163,12 @@ describe('answers of other servers', () => {
     ])
   })
 
-  it('to a deletion are all the same (R-PUSH-6)', () => {
+  it('to a deletion are all accepted (R-PUSH-6)', () => {
     for (const answer of [{}, null, undefined, 'ok', [1]])
       expect(jsonrpc.operations.deleteTaskPushNotificationConfig?.decode(answer, {}, facts)).toBeUndefined()
   })
 
-  it('lists may be bare, and pages without their numbers', () => {
+  it('with lists may be bare arrays, or pages without sizes', () => {
     const { listTasks, listTaskPushNotificationConfigs: listConfigs } = rest.operations
     const one = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_FAILED' } }
     expect(listTasks?.decode([one], {}, facts)).toEqual({ tasks: [one], nextPageToken: '', pageSize: 1, totalSize: 1 })
@@ -182,7 +182,7 @@ describe('answers of other servers', () => {
     expect(listConfigs?.decode(undefined, { taskId: 't' }, facts)).toEqual({ configs: [], nextPageToken: '' })
   })
 
-  it('are new values: no member that the protocol does not know comes along, nor does `__proto__`', () => {
+  it('are decoded to new values without unknown members and `__proto__`', () => {
     const answer = JSON.parse(
       '{"task":{"id":"t","contextId":"c","status":{"state":1},"kind":"x","__proto__":{"id":"u"}}}',
     )
@@ -198,7 +198,7 @@ describe('streams', () => {
   const open = (request: object) =>
     rest.createStreamDecoder({ operation: 'sendStreamingMessage', request, sent: undefined, facts })
 
-  it('fill in what updates leave out from what was told before', () => {
+  it('fill in ids that updates omit from earlier events', () => {
     const decoder = open({ message: { messageId: 'm' } })
     const read = (data: unknown) => decoder.decode({ data })
     read({ task: { id: 't', contextId: 'c', status: { state: 1 } } })
@@ -220,7 +220,7 @@ describe('streams', () => {
     expect(decoder.isOver).toBe(false)
   })
 
-  it('know the task that was asked for', () => {
+  it('take the task id from the request', () => {
     const decoder = rest.createStreamDecoder({
       operation: 'subscribeToTask',
       request: { id: 't' },
@@ -233,7 +233,7 @@ describe('streams', () => {
     expect(() => open({}).decode({ data: { statusUpdate: { status: { state: 3 } } } })).toThrow(/^taskId: is required/)
   })
 
-  it('keep in mind what an update was about, when no task was shown', () => {
+  it('remember the ids of an update if there was no task', () => {
     const decoder = open({})
     decoder.decode({ data: { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 2 } } } })
     expect(decoder.decode({ data: { artifactUpdate: { artifact: { artifactId: 'a' } } } })).toEqual([
@@ -241,7 +241,7 @@ describe('streams', () => {
     ])
   })
 
-  it('pass over frames that say nothing, and end at the word of those who have one', () => {
+  it('skip empty frames, and end at [DONE]', () => {
     const decoder = open({})
     for (const data of ['', null, undefined]) expect(decoder.decode({ data })).toEqual([])
     expect(decoder.isOver).toBe(false)
@@ -249,7 +249,7 @@ describe('streams', () => {
     expect(decoder.isOver).toBe(true)
   })
 
-  it('read an answer that is no stream as its only element', () => {
+  it('decode a response that is not a stream as the only element', () => {
     const answer = { message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] } }
     const whole = rest.operations.sendStreamingMessage?.decode(answer, {}, facts)
     expect(open({}).decode({ data: whole })).toEqual([answer])
@@ -259,11 +259,11 @@ describe('streams', () => {
 describe('cards', () => {
   const read = (wire: unknown) => v1Client.card?.decode(wire)
 
-  it('are read whole', () => {
+  it('are decoded completely', () => {
     expect(read(card)).toStrictEqual(card)
   })
 
-  it('need a name and a way to reach the agent, and nothing else', () => {
+  it('require only a name and an address', () => {
     const url = 'https://a.example'
     expect(read({ name: 'A', supportedInterfaces: [{ url, protocolBinding: 'JSONRPC' }], kind: 'card' })).toEqual({
       name: 'A',
@@ -281,7 +281,7 @@ describe('cards', () => {
     expect(() => read({ name: '' })).toThrow('name: must not be empty; supportedInterfaces: is required')
   })
 
-  it('may have the wrappers of the official JavaScript SDK, names of the protobuf, and unknown schemes', () => {
+  it('may have the wrappers of the official JavaScript SDK, protobuf names, and unknown schemes', () => {
     const wire = {
       name: 'A',
       supported_interfaces: [{ url: 'u', protocol_binding: 'GRPC', protocol_version: '1.0', tenant: '' }],
@@ -311,7 +311,7 @@ describe('cards', () => {
   })
 })
 
-describe('hostile answers', () => {
+describe('hostile responses', () => {
   const codecs = [jsonrpc, rest].flatMap((form) => Object.values<{ decode: typeof decodeAny }>(form.operations))
   function decodeAny(answer: unknown, request: unknown, given: typeof facts): unknown {
     return [answer, request, given]
@@ -344,7 +344,7 @@ describe('hostile answers', () => {
     }
   }
 
-  it('are refused by name or read, whatever JSON comes', () => {
+  it('are decoded or refused with a named fault, for any JSON', () => {
     const any = fc.oneof(
       fc.jsonValue(),
       damaged(task0),
@@ -358,13 +358,13 @@ describe('hostile answers', () => {
     )
   })
 
-  it('are bottomless in vain', () => {
+  it('that are nested too deeply are refused', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(20000)}1${'}'.repeat(20000)}`)
     for (const decode of read) onlyNamedRefusals(() => decode({ task: { id: 't', status: {}, metadata: deep } }))
     expect(jsonrpc.decodeError({ code: 1, message: 'x', data: [deep] }).code).toBe('INTERNAL_ERROR')
   })
 
-  it('that are errors become one of ours, always', () => {
+  it('that are errors always become an A2AError', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: -40000, max: 700 }), fc.string(), (body, code, text) => {
         const errors = [

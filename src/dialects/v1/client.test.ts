@@ -79,12 +79,12 @@ const results: Readonly<Partial<Record<Operation, fc.Arbitrary<unknown>>>> = {
 }
 
 describe.each(pairsOf(v1Client, v1).map((pair) => [pair.name, pair] as const))('over %s', (_name, pair) => {
-  it('every operation is offered', () => {
+  it('has every operation', () => {
     expect(pair.operations).toEqual(Object.keys(operations))
   })
 
   it.each(Object.entries(requests) as [Operation, fc.Arbitrary<object>][])(
-    'a server reads what was asked: %s',
+    'the server decodes the request: %s',
     (operation, arbitrary) => {
       fc.assert(
         fc.property(arbitrary, (request) => {
@@ -97,7 +97,7 @@ describe.each(pairsOf(v1Client, v1).map((pair) => [pair.name, pair] as const))('
   )
 
   it.each(Object.entries(results) as [Operation, fc.Arbitrary<unknown>][])(
-    'the answer arrives as it was given: %s',
+    'the client decodes the result: %s',
     (operation, arbitrary) => {
       const request = {
         id: 'i',
@@ -116,7 +116,7 @@ describe.each(pairsOf(v1Client, v1).map((pair) => [pair.name, pair] as const))('
     },
   )
 
-  it('events arrive as they happened, and only a message is surely the last (R-STRM-12)', () => {
+  it('events arrive unchanged, and only a message ends the stream (R-STRM-12)', () => {
     fc.assert(
       fc.property(event, (happened) => {
         const { read, decoder } = pair.follow('subscribeToTask', { id: 'i' })
@@ -131,7 +131,7 @@ describe.each(pairsOf(v1Client, v1).map((pair) => [pair.name, pair] as const))('
 describe('requests over HTTP+JSON', () => {
   const request = (operation: Operation, asked: object) => rest.operations[operation]?.encode(asked, facts)
 
-  it('name the tenant in the path, and the body does not repeat it (R-TEN-1)', () => {
+  it('name the tenant in the path, not in the body (R-TEN-1)', () => {
     const sent = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
     expect(request('sendMessage', { tenant: 'a/b', message: sent })).toEqual({
       method: 'POST',
@@ -151,18 +151,18 @@ describe('requests over HTTP+JSON', () => {
     })
   })
 
-  it('name it in the request elsewhere', () => {
+  it('name the tenant in the request over other bindings', () => {
     expect(jsonrpc.operations.getTask?.encode({ tenant: 't', id: 'x' }, facts)).toEqual({ tenant: 't', id: 'x' })
     expect(grpc.operations.getExtendedAgentCard?.encode(undefined, facts)).toEqual({})
   })
 
-  it.each(['', '.', '..'])('never leave their place in the address: id %j', (wanted) => {
+  it.each(['', '.', '..'])('cannot change the path: id %j', (wanted) => {
     expect(() => request('getTask', { id: wanted })).toThrow(A2AError)
     expect(() => request('deleteTaskPushNotificationConfig', { taskId: 't', id: wanted })).toThrow(A2AError)
     expect(() => request('cancelTask', { id: wanted })).toThrow(/^id: /)
   })
 
-  it('keep slashes, questions and halves of characters inside a segment', () => {
+  it('encode slashes, question marks and lone surrogates inside a segment', () => {
     expect(request('getTask', { id: 'a/../b?c#d\ud800', historyLength: 0 })).toEqual({
       method: 'GET',
       path: '/tasks/a%2F..%2Fb%3Fc%23d%EF%BF%BD',
@@ -181,7 +181,7 @@ describe('errors', () => {
   describe.each(['1.0.0', '1.0.1'] as const)('of servers with the statuses of %s', (profile) => {
     const server = createV1({ errors: profile })
 
-    it.each(errorCodes)('arrive as they were thrown: %s', (code) => {
+    it.each(errorCodes)('decode to the thrown error: %s', (code) => {
       for (const error of [new A2AError(code, 'why', details), new A2AError(code, 'why')]) {
         const overRpc = (server.jsonrpc as JsonRpcForm).encodeError(error)
         const { status, body } = (server.rest as RestForm).encodeError(error)
@@ -196,7 +196,7 @@ describe('errors', () => {
     })
   })
 
-  it('without a reason are known by their number', () => {
+  it('without a reason are recognised by their code', () => {
     const codeOf = (code: number) => jsonrpc.decodeError({ code, message: 'x' }).code
     expect([-32001, -32002, -32009, -32700, -32600, -32603, -31401, -31403].map(codeOf)).toEqual([
       'TASK_NOT_FOUND',
@@ -210,7 +210,7 @@ describe('errors', () => {
     ])
   })
 
-  it('of an unknown number keep it, their message and their data (RM-ERR-4)', () => {
+  it('with an unknown code keep code, message and data (RM-ERR-4)', () => {
     const read = (code: number, data?: unknown) => {
       const { code: known, message: text, details: told } = jsonrpc.decodeError({ code, message: 'Odd', data })
       return [known, text, told.metadata]
@@ -226,7 +226,7 @@ describe('errors', () => {
     ])
   })
 
-  it('with details of a stranger are read as far as they go', () => {
+  it('with unknown details are decoded as far as possible', () => {
     const { details: told } = rest.decodeError(429, {
       error: {
         code: 429,
@@ -280,7 +280,7 @@ describe('errors', () => {
     expect([read.code, read.message]).toEqual([code, text])
   })
 
-  it('keep a status that means nothing, and echo no more than a line', () => {
+  it('keep an unknown status, and repeat only the first line of a body', () => {
     const { code, message: text, details: told } = rest.decodeError(418, 'x'.repeat(1e6))
     expect([code, text.length, told.metadata]).toEqual(['INTERNAL_ERROR', 201, { peerCode: '418' }])
   })

@@ -4,7 +4,7 @@ import { canParseUrl } from '../../model/can-parse-url.js'
 import { isObject } from '../../model/is-object.js'
 import { type Place, quote } from './place.js'
 
-const longestUrl = 2048
+const maxUrlLength = 2048
 
 /** Requires a string. An empty string is only a warning. */
 export function requireText(place: Place, requirement: string): string | undefined {
@@ -81,13 +81,14 @@ function urlOf(place: Place, requirement: string): URL | undefined {
   if (!text) return undefined
   const url = parseUrl(text)
   if (url) return url
-  const description = text.length > longestUrl ? `is longer than ${longestUrl} characters` : 'must be an absolute URL'
+  const description =
+    text.length > maxUrlLength ? `is longer than ${maxUrlLength} characters` : 'must be an absolute URL'
   place.error(requirement, description)
   return undefined
 }
 
 function parseUrl(text: string): URL | undefined {
-  return text.length <= longestUrl && canParseUrl(text) ? new URL(text) : undefined
+  return text.length <= maxUrlLength && canParseUrl(text) ? new URL(text) : undefined
 }
 
 /** Whether the host is local or in a private network. */
@@ -119,7 +120,7 @@ const knownBindings: readonly string[] = bindings
 /** Checks for one of the three bindings, or for a URI, which cannot collide (R-CARD-3, R3-CARD-9). */
 export function checkBinding(place: Place, requirement: string): void {
   const name = requireText(place, requirement)
-  if (!name || knownBindings.includes(name) || /^[a-z][a-z\d+.-]*:\S+$/i.test(name.slice(0, longestUrl))) return
+  if (!name || knownBindings.includes(name) || /^[a-z][a-z\d+.-]*:\S+$/i.test(name.slice(0, maxUrlLength))) return
   const meant = knownBindings.find((known) => known === name.toUpperCase())
   if (meant) place.warn(requirement, `${quote(name)} should be spelled ${meant}`)
   else place.warn(requirement, `${quote(name)} is none of ${knownBindings.join(', ')} and no URI`)
@@ -136,8 +137,8 @@ export function checkUnique(places: readonly Place[], requirement: string, what:
 }
 
 const deepest = 16
-const mostValues = 5000
-const longestScan = 4096
+const maxValues = 5000
+const maxScanLength = 4096
 
 /** Names of members whose text is a credential. */
 const secretName =
@@ -160,7 +161,7 @@ const secretValues = [
 
 /** Warns about secrets, without repeating them in the message. */
 export function checkSecrets(card: Place, requirement: string): void {
-  let left = mostValues
+  let left = maxValues
   function visit(place: Place, name: string, depth: number): void {
     if (left-- <= 0 || depth > deepest) return
     if (typeof place.value === 'string') {
@@ -175,12 +176,12 @@ export function checkSecrets(card: Place, requirement: string): void {
 }
 
 function isSecret(name: string, value: string): boolean {
-  const text = value.slice(0, longestScan)
+  const text = value.slice(0, maxScanLength)
   if (secretName.test(name.slice(0, 40)) && secretShape.test(text)) return true
   return secretValues.some((pattern) => pattern.test(text))
 }
 
-const longestHeader = 8192
+const maxHeaderLength = 8192
 
 export interface SignatureRules {
   /** The rule about the members. */
@@ -202,7 +203,7 @@ export function checkSignatures(signatures: Place, rules: SignatureRules): void 
 function checkBase64Url(place: Place, requirement: string): boolean {
   const text = requireText(place, requirement)
   if (!text) return false
-  if (text.length <= longestHeader && /^[\w-]+$/.test(text)) return true
+  if (text.length <= maxHeaderLength && /^[\w-]+$/.test(text)) return true
   place.error(requirement, 'must be base64url')
   return false
 }

@@ -4,8 +4,8 @@
  */
 import { isObject } from '../../model/is-object.js'
 
-const mostEntries = 500
-const longestName = 80
+const maxEntries = 500
+const maxNameLength = 80
 
 export class Place {
   readonly value: unknown
@@ -65,8 +65,8 @@ export class Place {
   }
 
   #few(length: number): number[] {
-    if (length > mostEntries) this.warn('R-SEC-5', `has ${length} entries; only the first ${mostEntries} were checked`)
-    return Array.from({ length: Math.min(length, mostEntries) }, (_, place) => place)
+    if (length > maxEntries) this.warn('R-SEC-5', `has ${length} entries; only the first ${maxEntries} were checked`)
+    return Array.from({ length: Math.min(length, maxEntries) }, (_, place) => place)
   }
 
   #below(name: string): string {
@@ -77,7 +77,7 @@ export class Place {
 
 /** Text from a card, safe to print on one line. */
 export function quote(text: string): string {
-  const quoted = JSON.stringify(text.length > longestName ? `${text.slice(0, longestName)}…` : text)
+  const quoted = JSON.stringify(text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text)
   // Line separators and direction marks are valid in JSON but change how the surrounding text is printed.
   return quoted.replace(/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -128,11 +128,11 @@ const hybridCard: Json = {
   skills: [{ id: 'find', name: 'Find', description: 'Finds an order', tags: ['orders'], security: [{ key: [] }] }],
 }
 
-/** The card with one place changed; `undefined` takes it away. */
+/** The card with the value at `path` replaced; `undefined` removes it. */
 function changed(card: Json, path: string, value: unknown): unknown {
   const copy = structuredClone(card)
   const steps = path.split('.')
-  const last = steps.pop() as string // a path has one step at least
+  const last = steps.pop() as string // a path has at least one step
   const target = steps.reduce<Json>((at, step) => at[step] as Json, copy)
   if (value === undefined) delete target[last]
   else target[last] = value
@@ -149,7 +149,7 @@ describe('validateCard', () => {
     ['v0.2', v02Card],
     ['v0.1', v01Card],
     ['hybrid', hybridCard],
-  ])('finds nothing wrong with a good card of %s', (version, card) => {
+  ])('finds no problem in a valid card of %s', (version, card) => {
     expect(validateCard(card)).toEqual({ version, problems: [], isValid: true })
   })
 
@@ -313,7 +313,7 @@ describe('validateCard', () => {
     expect(summaryOf(report)).toEqual(problems)
   })
 
-  it('says why an address is wrong for gRPC (R3-CARD-4)', () => {
+  it('explains why an address is invalid for gRPC (R3-CARD-4)', () => {
     const messages = (card: unknown) => validateCard(card).problems.map(({ message }) => message)
     expect(messages(changed(v03Card, 'additionalInterfaces.2.url', 'https://orders.example/rpc'))).toEqual([
       expect.stringMatching(/fixed paths of the host.*: write https:\/\/host:port or host:port for GRPC$/),
@@ -338,18 +338,18 @@ describe('validateCard', () => {
 
   it.each<[string, string, Json]>([
     ['v1', 'a protocolVersion of 1.0 alone', { protocolVersion: '1.0', url: 'https://a.example' }],
-    ['v1', 'a list of interfaces in another spelling', { supported_interfaces: [] }],
+    ['v1', 'a list of interfaces in snake_case', { supported_interfaces: [] }],
     ['v0.2', 'a protocolVersion of 0.2.6', { protocolVersion: '0.2.6', url: 'https://a.example' }],
     ['v0.2', 'security schemes without a version', { securitySchemes: {}, url: 'https://a.example' }],
     ['v0.1', 'nothing but a url', { url: 'https://a.example' }],
     ['v0.1', 'an iconUri', { iconUri: 'https://a.example/i.png' }],
-    ['v0.3', 'a version nobody knows', { protocolVersion: '0.9', url: 'https://a.example' }],
+    ['v0.3', 'an unknown version', { protocolVersion: '0.9', url: 'https://a.example' }],
     ['unknown', 'no address at all', { name: 'x' }],
-  ])('takes a card for %s by %s (RM-CARD-3)', (version, _by, card) => {
+  ])('recognises a card of %s by %s (RM-CARD-3)', (version, _by, card) => {
     expect(validateCard(card)).toMatchObject({ version, isValid: false })
   })
 
-  it.each([[null], [undefined], [7], ['{}'], [[v1Card]], [true]])('says that %j is no card', (card) => {
+  it.each([[null], [undefined], [7], ['{}'], [[v1Card]], [true]])('reports that %j is not a card', (card) => {
     expect(validateCard(card)).toMatchObject({ version: 'unknown', isValid: false, problems: [{ path: '' }] })
   })
 })
@@ -364,14 +364,14 @@ describe('credentials in a card', () => {
     'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N',
   ]
 
-  it.each(secrets)('are warned of and never repeated: %.12s… (R-CARD-7)', (secret) => {
+  it.each(secrets)('cause a warning that does not repeat them: %.12s… (R-CARD-7)', (secret) => {
     const report = validateCard(changed(v1Card, 'skills.0.examples', ['Try this', secret]))
     expect(summaryOf(report)).toEqual(['warning skills[0].examples[1] R-CARD-7'])
     expect(JSON.stringify(report)).not.toContain(secret.slice(0, 16))
     expect(report.isValid).toBe(true)
   })
 
-  it('are known by the names of members too', () => {
+  it('are recognised by member names too', () => {
     const params = { apiKey: 'q8f7a6s5d4', nested: [{ client_secret: 'q8f7a6s5d4' }], tokenUrl: 'https://id.example/t' }
     const card = changed(v1Card, 'capabilities.extensions', [{ uri: 'urn:x', params }])
     expect(summaryOf(validateCard(card))).toEqual([
@@ -380,14 +380,14 @@ describe('credentials in a card', () => {
     ])
   })
 
-  it('are found in addresses', () => {
+  it('are found in URLs', () => {
     const card = changed(v1Card, 'supportedInterfaces.0.url', 'https://me:hunter2@orders.example/rpc')
     expect(summaryOf(validateCard(card))).toEqual(['warning supportedInterfaces[0].url R-CARD-7'])
   })
 })
 
 describe('a hostile card', () => {
-  it('gets a report of bounded length that still says it is wrong', () => {
+  it('gets a report of bounded length that still has an error', () => {
     const skills = Array.from({ length: 3000 }, (_, place) => ({
       id: `s${place}`,
       name: '',
@@ -403,7 +403,7 @@ describe('a hostile card', () => {
     expect(JSON.stringify(report).length).toBeLessThan(30_000)
   })
 
-  it('cannot make the report long or move its lines', () => {
+  it('cannot lengthen the report or break its lines', () => {
     const name = `${'x'.repeat(5000)}\n\u001b[31m\u202e`
     const card = { ...v1Card, securityRequirements: [{ schemes: { [name]: {}, 'a\u2028b\u202e': {} } }] }
     const report = validateCard(card)
@@ -415,7 +415,7 @@ describe('a hostile card', () => {
     }
   })
 
-  it('may be as deep as it likes', () => {
+  it('may be nested to any depth', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(4000)}1${'}'.repeat(4000)}`) as unknown
     expect(validateCard(changed(v1Card, 'capabilities.extensions', [{ uri: 'urn:x', params: deep }])).isValid).toBe(
       true,
@@ -423,12 +423,12 @@ describe('a hostile card', () => {
     expect(validateCard(deep).version).toBe('unknown')
   })
 
-  it('cannot borrow members from prototypes', () => {
+  it('cannot inherit members from prototypes', () => {
     const card = JSON.parse('{"__proto__":{"url":"https://a.example"},"constructor":1}') as unknown
     expect(validateCard(card).version).toBe('unknown')
   })
 
-  it('is checked quickly however large it is', () => {
+  it('of any size is checked quickly', () => {
     const many = Array.from({ length: 50_000 }, () => 'a'.repeat(50))
     const started = performance.now()
     validateCard({ ...v1Card, defaultInputModes: many, skills: many, extra: many })
@@ -436,7 +436,7 @@ describe('a hostile card', () => {
     expect(performance.now() - started).toBeLessThan(5000)
   })
 
-  it('never makes it throw', () => {
+  it('never causes an exception', () => {
     const json = fc.jsonValue({ maxDepth: 4 })
     const names = [...Object.keys(v1Card), ...Object.keys(v03Card), 'authentication', 'iconUri']
     const cards = fc.dictionary(fc.constantFrom(...names), json)
@@ -450,7 +450,7 @@ describe('a hostile card', () => {
     )
   })
 
-  it('never makes it throw, with one wrong value anywhere in a good card', () => {
+  it('never causes an exception, with one wrong value anywhere in a valid card', () => {
     const paths = (value: unknown, at: string[]): string[][] =>
       typeof value === 'object' && value !== null
         ? [at, ...Object.entries(value).flatMap(([name, each]) => paths(each, [...at, name]))]
@@ -464,7 +464,7 @@ describe('a hostile card', () => {
       fc.property(fc.constantFrom(...everywhere), fc.anything(), ({ card, path }, value) => {
         const copy = { ...structuredClone(card) }
         const target = path.slice(0, -1).reduce<Json>((at, step) => at[step] as Json, copy)
-        target[path.at(-1) as string] = value // paths have one step at least
+        target[path.at(-1) as string] = value // paths have at least one step
         expect(validateCard(copy).problems.length).toBeLessThanOrEqual(100)
       }),
       { numRuns: 500 },
