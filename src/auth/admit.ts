@@ -1,5 +1,5 @@
 /** Authenticates requests, for HTTP and gRPC alike. */
-import { type Admission, isRefused } from '../model/admission.js'
+import { type AuthResult, isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import { missingScopes, type Requirement, schemesOf } from './requirement.js'
@@ -7,14 +7,14 @@ import type { AuthScheme, Credentials, Shortfall, Verdict } from './scheme.js'
 import { digestOf } from './static-schemes.js'
 
 /** Returns the caller, or the error to reject the request with. Returns no promise if no scheme does. */
-export type Admit = (credentials: Credentials) => Admission | Promise<Admission>
+export type Admit = (credentials: Credentials) => AuthResult | Promise<AuthResult>
 
 /** Observes the verification of one request. `place` is the index of a scheme in the list of all schemes. */
 export interface Verification {
   /** Whether the scheme may verify its credential. If not, its verdict is `refused`. */
   canVerify(place: number): boolean
   /** Receives the verdicts of all schemes and may replace the decision. */
-  decided(admission: Admission, verdicts: readonly Verdict[]): Admission
+  decided(admission: AuthResult, verdicts: readonly Verdict[]): AuthResult
 }
 
 /** Returns undefined if a request needs no observation. */
@@ -38,7 +38,7 @@ export function createAdmit(requirements: readonly Requirement[], start?: StartV
       if (verdict instanceof Promise) isSettled = false
       verdicts.push(verdict)
     }
-    const decided = (settled: readonly Verdict[]): Admission => {
+    const decided = (settled: readonly Verdict[]): AuthResult => {
       const decision = decide(plans, schemes, settled)
       const admission = verification?.decided(decision, settled) ?? decision
       if (!isRefused(admission)) credentials.onCaller?.(admission)
@@ -50,7 +50,7 @@ export function createAdmit(requirements: readonly Requirement[], start?: StartV
   }
 }
 
-function decide(plans: readonly Plan[], schemes: readonly AuthScheme[], verdicts: readonly Verdict[]): Admission {
+function decide(plans: readonly Plan[], schemes: readonly AuthScheme[], verdicts: readonly Verdict[]): AuthResult {
   let lacking: Map<AuthScheme, readonly string[]> | undefined
   for (const plan of plans) {
     let isMet = true
@@ -79,7 +79,7 @@ function joined(caller: Caller, verdicts: readonly Verdict[]): Caller {
   return also.length === 0 ? caller : { ...caller, also }
 }
 
-function forbidden(lacking: ReadonlyMap<AuthScheme, readonly string[]>): Admission {
+function forbidden(lacking: ReadonlyMap<AuthScheme, readonly string[]>): AuthResult {
   const scopes = [...new Set([...lacking.values()].flat())]
   return {
     refused: new A2AError('PERMISSION_DENIED', `The credentials are not good for ${scopes.join(', ')}`),
@@ -87,7 +87,7 @@ function forbidden(lacking: ReadonlyMap<AuthScheme, readonly string[]>): Admissi
   }
 }
 
-function unknown(schemes: readonly AuthScheme[], verdicts: readonly Verdict[]): Admission {
+function unknown(schemes: readonly AuthScheme[], verdicts: readonly Verdict[]): AuthResult {
   const shortfalls = schemes.map((scheme, place): [AuthScheme, Shortfall] => {
     return [scheme, verdicts[place] === 'refused' ? 'refused' : 'absent']
   })

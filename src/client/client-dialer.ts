@@ -9,7 +9,7 @@ import { canParseUrl } from '../model/can-parse-url.js'
 import type { AddressRules, NameLookup } from '../net/address-rules.js'
 import { isHost } from '../net/addresses.js'
 import { isNode } from '../net/runtime.js'
-import { type FetchHandler, inProcessFetch } from '../transports/in-process.js'
+import { type FetchFunction, inProcessFetch } from '../transports/in-process.js'
 import { createGuardedDialer as createBrowserDialer } from './browser-stubs.js'
 import type { ClientCertificate } from './credentials/credential.js'
 
@@ -21,7 +21,7 @@ export interface ClientDialerOptions {
   /** Replaces the guarded `fetch`. Its connections cannot be checked. */
   readonly fetch?: typeof fetch
   /** Answers every request in this process. Nothing is dialled, so no address is checked. */
-  readonly handle?: FetchHandler
+  readonly handle?: FetchFunction
   /** Client certificate, on Node. */
   readonly certificate?: ClientCertificate
   /** Replaces the name lookup of the platform, on Node. */

@@ -2,12 +2,12 @@
 import type { AgentCard } from '../model/agent-card.js'
 import { isObject } from '../model/is-object.js'
 import type { AgentService } from '../model/service.js'
-import type { FetchHandler } from '../transports/in-process.js'
+import type { FetchFunction } from '../transports/in-process.js'
 import type { ConnectOptions } from './connect-options.js'
 
 export type InProcessTarget =
   | {
-      readonly handle: FetchHandler
+      readonly handle: FetchFunction
       /** Address of the agent. The handler gets requests for this address. */
       readonly url: string
       /** Ends what was started for the connection. */
@@ -17,7 +17,7 @@ export type InProcessTarget =
 
 /** Undefined if the reference is an address, a name or a card. */
 export async function inProcessTarget(ref: unknown, options: ConnectOptions): Promise<InProcessTarget | undefined> {
-  if (typeof ref === 'function') return { handle: ref as FetchHandler, url: localUrl }
+  if (typeof ref === 'function') return { handle: ref as FetchFunction, url: localUrl }
   if (!isObject(ref)) return undefined
   if (isService(ref)) return { service: ref, card: cardOf(ref, options) }
   if (isHandler(ref)) return { handle: (request) => ref.fetch(request), url: ref.agents?.[0]?.url ?? localUrl }
@@ -34,7 +34,7 @@ function isService(ref: object): ref is AgentService & { readonly card?: AgentCa
 }
 
 interface HandlerLike {
-  readonly fetch: FetchHandler
+  readonly fetch: FetchFunction
   readonly agents?: readonly { readonly url: string }[]
 }
 

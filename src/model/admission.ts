@@ -10,8 +10,8 @@ export interface Refused {
   readonly caller?: Caller
 }
 
-export type Admission = Caller | Refused
+export type AuthResult = Caller | Refused
 
-export function isRefused(admission: Admission): admission is Refused {
-  return 'refused' in admission
+export function isRefused(result: AuthResult): result is Refused {
+  return 'refused' in result
 }

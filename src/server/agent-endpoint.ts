@@ -2,7 +2,7 @@
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import type { Dialect } from '../dialects/dialect.js'
-import { type Admission, isRefused, type Refused } from '../model/admission.js'
+import { type AuthResult, isRefused, type Refused } from '../model/admission.js'
 import type { AgentCard, Binding } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
@@ -79,7 +79,7 @@ export function createAgentEndpoint(parts: EndpointDeps): AgentEndpoint {
     if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
     return response
   }
-  const enter = (pending: PendingCall, admission: Admission): Promise<Response> => {
+  const enter = (pending: PendingCall, admission: AuthResult): Promise<Response> => {
     const { request, path, target, from } = pending
     if (isRefused(admission)) return refuse(pending, admission)
     const isHidden = from.tenant !== undefined && !endpoint.hasTenant(from.tenant, admission)

@@ -9,7 +9,7 @@ import {
 } from '../auth/admit.js'
 import { type Requirement, schemesOf } from '../auth/requirement.js'
 import type { Credentials } from '../auth/scheme.js'
-import { type Admission, isRefused } from '../model/admission.js'
+import { type AuthResult, isRefused } from '../model/admission.js'
 import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { addressKey, classifyAddress } from '../net/addresses.js'
@@ -117,7 +117,7 @@ export function limitAdmission(
   const start = failures && limitFailures(requirements, failures)
   const admit = requirements.length > 0 ? createAdmit(requirements, start) : undefined
   if (!rate) return admit
-  const limited = (admission: Admission): Admission => {
+  const limited = (admission: AuthResult): AuthResult => {
     if (isRefused(admission)) return admission
     const wait = rate.take(admission.id)
     if (wait === 0) return admission

@@ -3,7 +3,7 @@ import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import type { RestForm } from '../dialects/dialect.js'
 import { newestDialect } from '../dialects/servers.js'
-import type { Admission, Refused } from '../model/admission.js'
+import type { AuthResult, Refused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 
@@ -14,7 +14,7 @@ export async function admitted(
   admit: Admit | undefined,
   request: Request,
   connection?: Connection,
-): Promise<Admission> {
+): Promise<AuthResult> {
   try {
     return (await admit?.({ ...connection, headers: request.headers, url: request.url })) ?? anonymous
   } catch (caught) {

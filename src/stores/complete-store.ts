@@ -29,7 +29,7 @@ import {
   type Store,
   type TaskKey,
   type TaskRecord,
-  taskId,
+  taskKeyText,
 } from './store.js'
 import { viewTask } from './views.js'
 import { Watchers } from './watchers.js'
@@ -160,7 +160,7 @@ function createAppend({ store, find, leases, keys, watchers }: AppendDeps): Comp
     if (outcome.result !== 'ok') return outcome
     if (scope) keys.take(scope, idempotency, { taskId: key.id, seq: expect + 1 })
     const fencingToken = leases?.apply(step) ?? outcome.fencingToken
-    watchers.task(taskId(key), expect + events.length)
+    watchers.task(taskKeyText(key), expect + events.length)
     // Hints: the lease may be held, and the task may have no webhooks.
     if (step.isRunnable || step.lease === 'release') watchers.runnable(key.agent)
     if (events.length > 0) watchers.deliveries(key.agent)
@@ -168,7 +168,7 @@ function createAppend({ store, find, leases, keys, watchers }: AppendDeps): Comp
   }
 
   return (step) => {
-    const inOrder = () => tasks.run(taskId(step.key), () => append(step))
+    const inOrder = () => tasks.run(taskKeyText(step.key), () => append(step))
     return keys && step.idempotency ? sends.run(`${step.key.agent}\n${step.idempotency.key}`, inOrder) : inOrder()
   }
 }
@@ -197,14 +197,14 @@ class ProcessLeases implements LeaseStore {
   }
 
   addTo(record: TaskRecord): TaskRecord {
-    const id = taskId(record.key)
+    const id = taskKeyText(record.key)
     const owner = this.#ownerOf(this.#tasks.get(id))
     return { ...record, fencingToken: this.#tokenOf(id), ...(owner !== undefined && { leaseOwner: owner }) }
   }
 
   refusal({ key, create, fencingToken, lease }: Append): 'fenced' | 'conflict' | undefined {
     if (create) return undefined
-    const id = taskId(key)
+    const id = taskKeyText(key)
     if (fencingToken !== undefined && fencingToken !== this.#tokenOf(id)) return 'fenced'
     const isClaim = lease !== undefined && lease !== 'release'
     return isClaim && this.#ownerOf(this.#tasks.get(id)) !== undefined ? 'conflict' : undefined
@@ -212,7 +212,7 @@ class ProcessLeases implements LeaseStore {
 
   /** Applies a step that was appended. Returns the fencing token of the task. */
   apply({ key, lease, isRunnable }: Append): number {
-    const id = taskId(key)
+    const id = taskKeyText(key)
     const before = this.#tasks.get(id) ?? { key, fencingToken: this.#tokenOf(id), isRunnable: false }
     const runnable = { ...before, isRunnable: isRunnable ?? before.isRunnable }
     if (lease === 'release') return this.#set(id, { ...runnable, lease: undefined })
@@ -232,7 +232,7 @@ class ProcessLeases implements LeaseStore {
 
   async renew(held: readonly ClaimedTask[], { owner, ttlMs }: LeaseClaim): Promise<readonly ClaimedTask[]> {
     return held.filter(({ key, fencingToken }) => {
-      const id = taskId(key)
+      const id = taskKeyText(key)
       const task = this.#tasks.get(id)
       if (task?.fencingToken !== fencingToken || task.lease?.owner !== owner) return true
       this.#set(id, { ...task, lease: { owner, untilMs: this.#now() + ttlMs } })
@@ -261,7 +261,7 @@ class ProcessLeases implements LeaseStore {
 
   async #readRunnable(agent: string): Promise<void> {
     for (const key of (await this.#store.runnable?.(agent)) ?? []) {
-      const id = taskId(key)
+      const id = taskKeyText(key)
       if (!this.#tasks.has(id)) this.#set(id, { key, fencingToken: this.#tokenOf(id), isRunnable: true })
     }
   }

@@ -48,7 +48,7 @@ import {
   type TaskCreation,
   type TaskKey,
   type TaskRecord,
-  taskId,
+  taskKeyText,
   type ViewedTask,
   type ViewOptions,
 } from './store.js'
@@ -89,7 +89,7 @@ export class MemoryTasks implements CompleteStore {
     renew: async (held, lease) => {
       this.#assertOpen()
       return held.filter(({ key, fencingToken }) => {
-        const row = this.#rows.get(taskId(key))
+        const row = this.#rows.get(taskKeyText(key))
         if (!row || row.fencingToken !== fencingToken || row.lease?.owner !== lease.owner) return true
         row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
         return false
@@ -115,16 +115,16 @@ export class MemoryTasks implements CompleteStore {
 
   readonly deliveries: DeliveryStore = {
     putConfig: async (key, config) => {
-      const row = this.#rows.get(taskId(key))
+      const row = this.#rows.get(taskKeyText(key))
       if (!row) return 'no-task'
       const outcome = this.#deliveries.put(row, config, row.seq, this.#now())
       this.#watchers.deliveries(key.agent)
       return outcome
     },
-    listConfigs: async (key, options = {}) => configsOf(this.#rows.get(taskId(key)), options),
-    getConfig: async (key, id) => this.#rows.get(taskId(key))?.cursors?.get(id)?.push,
+    listConfigs: async (key, options = {}) => configsOf(this.#rows.get(taskKeyText(key)), options),
+    getConfig: async (key, id) => this.#rows.get(taskKeyText(key))?.cursors?.get(id)?.push,
     deleteConfig: async (key, id) => {
-      const row = this.#rows.get(taskId(key))
+      const row = this.#rows.get(taskKeyText(key))
       if (row) this.#deliveries.remove(row, id)
     },
     claim: async (request) => {
@@ -134,7 +134,7 @@ export class MemoryTasks implements CompleteStore {
     settle: async (settlement) => {
       this.#assertOpen()
       const { key, configId, next } = settlement
-      const cursor = this.#rows.get(taskId(key))?.cursors?.get(configId)
+      const cursor = this.#rows.get(taskKeyText(key))?.cursors?.get(configId)
       const isOurs = this.#deliveries.settle(cursor, settlement, this.#now())
       if (isOurs && next === 'release' && cursor && isPending(cursor)) this.#watchers.deliveries(key.agent)
       return isOurs
@@ -163,11 +163,11 @@ export class MemoryTasks implements CompleteStore {
     const refusal = this.#refusal(step)
     if (refusal) return refusal
     const { key, bytes = 0 } = step
-    this.#room.reserve(bytes, this.#rows.get(taskId(key)))
+    this.#room.reserve(bytes, this.#rows.get(taskKeyText(key)))
     try {
       await save()
     } finally {
-      this.#room.release(bytes, this.#rows.get(taskId(key)))
+      this.#room.release(bytes, this.#rows.get(taskKeyText(key)))
     }
     return this.apply(step)
   }
@@ -193,7 +193,7 @@ export class MemoryTasks implements CompleteStore {
 
   /** Applies a step without checks: `append` or an earlier process made them. */
   apply(step: Append): AppendOutcome {
-    const row = this.#row(step.key) ?? (step.create && this.#newRow(taskId(step.key), step.key, step.create))
+    const row = this.#row(step.key) ?? (step.create && this.#newRow(taskKeyText(step.key), step.key, step.create))
     if (!row) return { result: 'conflict' } // it expired while the step was saved
     if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
@@ -239,12 +239,12 @@ export class MemoryTasks implements CompleteStore {
 
   /** Sets the delivery progress of the webhooks of a task. Pending webhooks are due at once. */
   restoreProgress(key: TaskKey, progressOf: (configId: string) => DeliveryProgress | undefined): void {
-    for (const cursor of this.#rows.get(taskId(key))?.cursors?.values() ?? [])
+    for (const cursor of this.#rows.get(taskKeyText(key))?.cursors?.values() ?? [])
       this.#deliveries.restore(cursor, progressOf(cursor.push.config.id), this.#now())
   }
 
   holdsCursor({ key, configId, fencingToken }: CursorSettlement): boolean {
-    return this.#rows.get(taskId(key))?.cursors?.get(configId)?.fencingToken === fencingToken
+    return this.#rows.get(taskKeyText(key))?.cursors?.get(configId)?.fencingToken === fencingToken
   }
 
   async expire(agent: string, expiry: Expiry): Promise<Expired> {
@@ -252,7 +252,7 @@ export class MemoryTasks implements CompleteStore {
     let tasks = 0
     const keyed = this.#keys.expire(agent, expiry.limit, now)
     for (const id of keyed) {
-      const row = this.#rows.get(taskId({ agent, id }))
+      const row = this.#rows.get(taskKeyText({ agent, id }))
       if (row?.visibility === 'message') this.#remove(row)
     }
     const ended = this.#room.endedOf(agent)
@@ -292,7 +292,7 @@ export class MemoryTasks implements CompleteStore {
 
   #row(key: TaskKey): Row | undefined {
     this.#assertOpen()
-    return this.#rows.get(taskId(key))
+    return this.#rows.get(taskKeyText(key))
   }
 
   #assertOpen(): void {

@@ -29,7 +29,7 @@ export interface TaskKey {
 }
 
 /** The key as one text. */
-export function taskId({ agent, id }: TaskKey): string {
+export function taskKeyText({ agent, id }: TaskKey): string {
   return `${agent}\n${id}`
 }
 

@@ -1,5 +1,5 @@
 import type { Commit } from './store.js'
-import { type ChangeFeed, type TaskKey, taskId } from './store.js'
+import { type ChangeFeed, type TaskKey, taskKeyText } from './store.js'
 
 /** Callbacks by task, by agent and by collection of records. */
 export class Watchers implements ChangeFeed {
@@ -9,7 +9,7 @@ export class Watchers implements ChangeFeed {
   readonly #collections = new Map<string, Set<() => void>>()
 
   watchTask(key: TaskKey, onChange: (seq: number) => void): () => void {
-    return this.watchId(taskId(key), onChange)
+    return this.watchId(taskKeyText(key), onChange)
   }
 
   /** For stores that name tasks in another way than `taskId`. */

@@ -10,16 +10,16 @@ import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { leftBy, TransportError } from '../model/transport-error.js'
 
 /** Answers a request, as `createHandler(…).fetch` and the handlers of most frameworks do. */
-export type FetchHandler = (request: Request) => Response | Promise<Response>
+export type FetchFunction = (request: Request) => Response | Promise<Response>
 
 /** Makes `fetch` of a handler. As with `fetch`, an aborted signal rejects the call and breaks off the response's body. */
-export function inProcessFetch(handle: FetchHandler): (url: string, init: RequestInit) => Promise<Response> {
+export function inProcessFetch(handle: FetchFunction): (url: string, init: RequestInit) => Promise<Response> {
   return (url, init) => answerUnlessAborted(handle, new Request(url, init), init.signal)
 }
 
 /** Hands a request to a handler. If the signal aborts, rejects or breaks off the response's body with its reason. */
 export async function answerUnlessAborted(
-  handle: FetchHandler,
+  handle: FetchFunction,
   request: Request,
   signal: AbortSignal | null | undefined,
 ): Promise<Response> {

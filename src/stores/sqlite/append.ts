@@ -1,5 +1,5 @@
 import { batchBody, countedAs, countStep, noState, stateNumber, toStorable, visibilityNumber } from '../rows.js'
-import { type Append, type AppendOutcome, type TaskCreation, taskId } from '../store.js'
+import { type Append, type AppendOutcome, type TaskCreation, taskKeyText } from '../store.js'
 import { kindOf, snapshotRow } from '../views.js'
 import { markCursors, putCursor } from './deliveries.js'
 import type { Session } from './session.js'
@@ -21,7 +21,7 @@ type TaskRow = [
 /** Appends one step, inside a transaction of the caller. A refused step writes nothing. */
 export function appendStep(session: Session, step: Append): AppendOutcome {
   const outcome = step.create ? create(session, step, step.create) : advance(session, step)
-  if (outcome.result === 'ok') session.touched.tasks.set(taskId(step.key), step.expect + step.events.length)
+  if (outcome.result === 'ok') session.touched.tasks.set(taskKeyText(step.key), step.expect + step.events.length)
   return outcome
 }
 

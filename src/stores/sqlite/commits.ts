@@ -8,7 +8,7 @@
  */
 import type Database from 'libsql'
 import { fromStorable } from '../rows.js'
-import { type ChangeFeed, type TaskKey, taskId } from '../store.js'
+import { type ChangeFeed, type TaskKey, taskKeyText } from '../store.js'
 import { CommitWatchers, Watchers } from '../watchers.js'
 import type { Session } from './session.js'
 
@@ -214,7 +214,7 @@ export class SqliteChanges implements ChangeFeed {
     for (const changed of this.#session.sql.changedTasks.all(this.#lastEventRow)) {
       const [agent, id, eventRow, seq] = changed as [string, string, number, number]
       this.#lastEventRow = Math.max(this.#lastEventRow, eventRow)
-      this.#watchers.task(taskId({ agent: fromStorable(agent), id: fromStorable(id) }), seq)
+      this.#watchers.task(taskKeyText({ agent: fromStorable(agent), id: fromStorable(id) }), seq)
     }
     this.#watchers.everything()
   }

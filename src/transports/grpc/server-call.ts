@@ -3,7 +3,7 @@ import type { PeerCertificate } from 'node:tls'
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
 import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
 import { negotiate } from '../../dialects/negotiate.js'
-import type { Admission } from '../../model/admission.js'
+import type { AuthResult } from '../../model/admission.js'
 import { A2AError, clip } from '../../model/errors.js'
 import { callUnary } from '../../model/generic-service.js'
 import { isObject } from '../../model/is-object.js'
@@ -31,7 +31,7 @@ export interface GrpcAccess {
   /** Finds the agent of a call by its tenant: gRPC has no paths below an address. */
   readonly endpointOf: (tenant: string | undefined) => BindingHandler | undefined
   /** Authenticates a call by its metadata and the client certificate. Absent: every caller is `anonymous`. */
-  readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => Admission | Promise<Admission>
+  readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => AuthResult | Promise<AuthResult>
   /** The caller of an admitted call. Set by the server if there is `admit`. */
   readonly callerOf?: (metadata: Metadata) => Caller | undefined
   readonly limits: RequestLimits

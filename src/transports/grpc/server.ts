@@ -15,7 +15,7 @@ import {
   status,
 } from '@grpc/grpc-js'
 import type { Dialect } from '../../dialects/dialect.js'
-import { type Admission, isRefused, type Refused } from '../../model/admission.js'
+import { type AuthResult, isRefused, type Refused } from '../../model/admission.js'
 import { isStreaming } from '../../model/operations.js'
 import type { Caller } from '../../model/service.js'
 import { readTraceContext } from '../../model/trace-context.js'
@@ -224,7 +224,7 @@ function createAdmission(
               go(metadata)
               return
             }
-            const enter = (admission: Admission) => {
+            const enter = (admission: AuthResult) => {
               if (isRefused(admission)) {
                 refuse(admission.refused, admission, metadata)
                 return
