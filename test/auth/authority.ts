@@ -1,9 +1,9 @@
-/** A certificate authority for one test: what it signs is trusted by whoever trusts it. */
+/** A certificate authority for one test. */
 import { webcrypto } from 'node:crypto'
 
 /**
- * The library's container wants to read the parameters of constructors from metadata. Those of its classes
- * have none, so that there is nothing to read; but somebody has to say so before it is loaded.
+ * The library's dependency container requires `Reflect.getMetadata` at load. Its classes have no metadata, so an empty
+ * implementation is enough.
  */
 async function loadX509() {
   const nothing = () => undefined
@@ -64,5 +64,5 @@ export async function createAuthority(name: string): Promise<Authority> {
 }
 
 async function generate(): Promise<webcrypto.CryptoKeyPair> {
-  return (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair // as asked for
+  return (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair // a pair: the algorithm is asymmetric
 }

@@ -30,7 +30,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
 
-  it(proves('R-SEC-2', 'of an authority that is trusted lets its subject in'), async () => {
+  it(proves('R-SEC-2', 'from a trusted authority authenticates its subject'), async () => {
     const alice = await trusted.issue({ name: 'CN=alice, O=Example' })
     expect(await enter(served.url, showing(alice))).toEqual({
       caller: { id: 'mtls:alice', scheme: 'mtls' },
@@ -38,8 +38,8 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
   })
 
   it.each<[string, () => Promise<Issued | undefined>]>([
-    ['is not there', async () => undefined],
-    ['is another authority’s', () => stranger.issue({ name: 'CN=alice' })],
+    ['is absent', async () => undefined],
+    ['is from another authority', () => stranger.issue({ name: 'CN=alice' })],
     ['has expired', () => trusted.issue({ name: 'CN=alice', isExpired: true })],
     ['has no common name', () => trusted.issue({ name: 'O=Example' })],
     ['has two common names', () => trusted.issue({ name: 'CN=alice, CN=root' })],
@@ -50,13 +50,13 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
     })
   })
 
-  it('of an authority that goes by the name of a trusted one does not get as far as a call', async () => {
+  it('from an authority with the name of a trusted one fails before the call', async () => {
     const impostor = await createAuthority('Clients of ours')
     const came = enter(served.url, showing(await impostor.issue({ name: 'CN=alice' })))
     expect(await came.then(({ caller }) => caller?.id).catch(() => undefined)).toBeUndefined()
   })
 
-  it('can name its caller otherwise', async () => {
+  it('can be mapped to another caller id', async () => {
     const altNames = [
       { type: 'url', value: 'spiffe://example/agents/alice' },
       { type: 'dns', value: 'alice.example' },
@@ -76,7 +76,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
     }
   })
 
-  it('that has two names of a kind is nobody’s', async () => {
+  it('with two names of one type is rejected', async () => {
     const altNames = [
       { type: 'dns', value: 'alice.example' },
       { type: 'dns', value: 'root.example' },
@@ -86,7 +86,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
     expect((await enter(other.url, showing(client))).refused).toBe('UNAUTHENTICATED')
   })
 
-  it('may be one proof of two', async () => {
+  it('can be required together with another scheme', async () => {
     const auth = [allOf(apiKey({ 'key-a': 'alice' }), mtls())]
     await using both = await serve(mirror, { tls: tls(), auth })
     const client = await trusted.issue({ name: 'CN=laptop' })
@@ -96,7 +96,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
     expect((await enter(both.url, { ...showing(), ...key })).refused).toBe('UNAUTHENTICATED')
   })
 
-  it('may be one way of two', async () => {
+  it('can be an alternative to another scheme', async () => {
     await using either = await serve(mirror, { tls: tls(), auth: [mtls(), apiKey({ 'key-a': 'alice' })] })
     const client = await trusted.issue({ name: 'CN=laptop' })
     expect((await enter(either.url, showing(client))).caller?.id).toBe('mtls:laptop')
@@ -106,7 +106,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
 })
 
 describe('mtls', () => {
-  it('is in the cards, and the cards are for everybody', async () => {
+  it('is declared in the cards, which are public', async () => {
     await using served = await serve(mirror, { tls: tls(), auth: [mtls()] })
     const { status, text } = await overTls(served.url, 'GET /.well-known/agent-card.json')
     expect(status).toBe(200)
@@ -116,7 +116,7 @@ describe('mtls', () => {
     })
   })
 
-  it('refuses to start where no certificate can arrive, or anybody’s would do', async () => {
+  it('does not start without TLS or without authorities', async () => {
     const { ca: _ca, ...withoutAuthority } = tls()
     await expect(serve(mirror, { auth: [mtls()] })).rejects.toThrow(/needs `tls`: behind a proxy/)
     await expect(serve(mirror, { auth: [allOf(apiKey('k'), mtls())] })).rejects.toThrow(/needs `tls`/)
@@ -126,14 +126,14 @@ describe('mtls', () => {
     )
   })
 
-  it('can be insisted on for the connection itself', async () => {
+  it('can be required by the TLS handshake', async () => {
     await using served = await serve(mirror, { tls: { ...tls(), rejectUnauthorized: true }, auth: [mtls()] })
     await expect(overTls(served.url, 'GET /.well-known/agent-card.json')).rejects.toThrow()
     const client = await trusted.issue({ name: 'CN=alice' })
     expect((await overTls(served.url, 'GET /.well-known/agent-card.json', client)).status).toBe(200)
   })
 
-  it.each(['TLSv1.2', 'TLSv1.3'] as const)('is not fooled by resumed sessions (%s)', async (version) => {
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('checks the certificate of resumed sessions (%s)', async (version) => {
     await using served = await serve(mirror, { tls: tls(), auth: [mtls()] })
     const alice = await trusted.issue({ name: 'CN=alice' })
     const mallory = await stranger.issue({ name: 'CN=alice' })
@@ -149,7 +149,7 @@ describe('mtls', () => {
     }
   })
 
-  it('works in a server of somebody else’s', async () => {
+  it('works in an HTTPS server of the application', async () => {
     const handler = await createHandler(mirror, { auth: [mtls()] })
     const own = createServer({ ...tls(), requestCert: true, rejectUnauthorized: false }, toNodeListener(handler))
     own.listen(0, '127.0.0.1')
@@ -184,7 +184,7 @@ function session(url: string, version: 'TLSv1.2' | 'TLSv1.3', client?: Issued, t
   })
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a new connection. */
 async function overTls(url: string, line: string, client?: Issued, more: object = {}): Promise<Exchange> {
   const { port } = new URL(url)
   const options = {

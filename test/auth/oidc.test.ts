@@ -1,4 +1,4 @@
-/** Tokens of a real OpenID provider, good and bad, over HTTP and gRPC. */
+/** Valid and invalid tokens of a real OpenID provider, over HTTP and gRPC. */
 
 import { oidc, type Served, serve } from 'dragoman'
 import { withScopes } from 'dragoman/auth'
@@ -9,14 +9,14 @@ import { eventually } from '../hostile/waiting.js'
 import { audience, type OpenIdProvider, openIdProvider } from './openid-provider.js'
 import { bearing, mirror, waysIn } from './ways-in.js'
 
-/** Keys may be asked for again at once: the tests do not wait. */
+/** No cooldown between two fetches of the keys, so that tests need not wait. */
 const times = { cooldownMs: 0 }
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
 let provider: OpenIdProvider
 let other: OpenIdProvider
 beforeAll(async () => {
-  // The provider says on the console that it is no production system.
+  // The provider logs that it is not meant for production.
   for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
   provider = await openIdProvider()
   other = await openIdProvider()
@@ -35,11 +35,11 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
 
-  it(proves('R-SEC-2', 'of the provider lets its subject in'), async () => {
+  it(proves('R-SEC-2', 'of the provider authenticates its subject'), async () => {
     const token = await provider.token()
     const expected = { id: 'oidc:alice', scheme: 'oidc', scopes: ['agent:call'] }
     expect(await enter(served.url, bearing(token))).toEqual({ caller: expected })
-    // The second time nobody has to be asked.
+    // The second call uses the cached keys.
     expect(await enter(served.url, bearing(token))).toEqual({ caller: expected })
     expect((await enter(served.url, bearing(await provider.token({ client: 'bob' })))).caller?.id).toBe('oidc:bob')
   })
@@ -53,7 +53,7 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
 
   const invalid = { refused: 'UNAUTHENTICATED', challenge: 'Bearer realm="agent", error="invalid_token"' }
 
-  it(proves('R-SEC-2', 'that is absent is asked for'), async () => {
+  it(proves('R-SEC-2', 'that is absent causes a challenge'), async () => {
     expect(await enter(served.url)).toEqual({ refused: 'UNAUTHENTICATED', challenge: 'Bearer realm="agent"' })
   })
 
@@ -62,12 +62,12 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
     ['never expires', () => provider.sign({ exp: undefined })],
     ['is not valid yet', () => provider.sign({ nbf: inSeconds(600) })],
     ['is for another audience', () => provider.token({ resource: 'https://other.example' })],
-    ['is for nobody', () => provider.sign({ aud: undefined })],
-    ['is another issuer’s', () => other.token()],
-    ['says it is another issuer’s', () => provider.sign({ iss: other.issuer })],
-    ['says it is this issuer’s, with another’s key', () => other.sign({ iss: provider.issuer })],
+    ['has no audience', () => provider.sign({ aud: undefined })],
+    ['is from another issuer', () => other.token()],
+    ['names another issuer', () => provider.sign({ iss: other.issuer })],
+    ['names this issuer, but has a signature of another', () => other.sign({ iss: provider.issuer })],
     [
-      'says it is this issuer’s, with another’s key under its name',
+      'names this issuer and its key id, but has a signature of another',
       () => other.sign({ iss: provider.issuer }, { kid: String(provider.key.kid) }),
     ],
     ['has no subject', () => provider.sign({ sub: undefined })],
@@ -76,18 +76,18 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
     ['has a subject with a line break', () => provider.sign({ sub: 'alice\nroot' })],
     ['is not signed (alg none)', async () => unsigned(await provider.sign(), 'none')],
     ['is not signed (alg NONE)', async () => unsigned(await provider.sign(), 'NONE')],
-    ['lost its signature', async () => (await provider.sign()).replace(/[^.]+$/, '')],
+    ['has no signature', async () => (await provider.sign()).replace(/[^.]+$/, '')],
     ['was changed', async () => withPayload(await provider.sign(), { sub: 'root' })],
     ['is signed with the public key as a secret (HS256)', confused],
-    ['brings its own key', withOwnKey],
-    ['is no token at all', async () => 'nonsense'],
+    ['contains its own key', withOwnKey],
+    ['is not a token', async () => 'nonsense'],
     ['has too many parts', async () => `${await provider.sign()}.x`],
     ['is too long', async () => 'a.b.'.concat('c'.repeat(7000))],
   ])(proves('R-SEC-2', 'is refused that %s'), async (_what, make) => {
     expect(await enter(served.url, bearing(await make()))).toEqual(invalid)
   })
 
-  it('is refused once it has expired, although it was known', async () => {
+  it('is rejected after it has expired, although it was accepted before', async () => {
     await using brief = await openIdProvider({ ttlSeconds: 2 })
     await using short = await serve(mirror, {
       auth: [oidc(brief.issuer, { audience, times, clockToleranceSeconds: 0 })],
@@ -123,14 +123,14 @@ describe.each(waysIn)('the keys of a provider, for calls over %s', (_name, enter
     expect(own.asked).toEqual([])
   })
 
-  it('are fetched again when a token names a new one; tokens of the old key are refused then', async () => {
+  it('are fetched again when a token names a new key; then tokens of the old key are rejected', async () => {
     const before = await own.sign({ sub: 'before' })
     await own.rotate()
     expect((await enter(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
     expect((await enter(served.url, bearing(before))).refused).toBe('UNAUTHENTICATED')
   })
 
-  it('go on being good while the provider is down', async () => {
+  it('stay valid while the provider is down', async () => {
     expect((await enter(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
     const unknown = await own.sign({ sub: 'dave' })
     own.isDown = true
@@ -138,18 +138,18 @@ describe.each(waysIn)('the keys of a provider, for calls over %s', (_name, enter
     expect((await enter(served.url, bearing(await own.sign({}, { kid: 'new' })))).refused).toBe('UNAUTHENTICATED')
   })
 
-  it('cannot be had while the provider has never been up, which is nobody’s fault', async () => {
+  it('are unavailable until the provider has answered once: calls fail with UNAVAILABLE', async () => {
     own.isDown = true
     await using early = await serve(mirror, { auth: [oidc(own.issuer, { audience, times })] })
     const token = await own.sign()
     expect((await enter(early.url, bearing(token))).refused).toBe('UNAVAILABLE')
-    // Whoever has no token is told so nevertheless.
+    // A call without a token gets a challenge nevertheless.
     expect((await enter(early.url)).refused).toBe('UNAUTHENTICATED')
     own.isDown = false
     expect((await enter(early.url, bearing(token))).caller?.id).toBe('oidc:alice')
   })
 
-  it('are not fetched for tokens that cannot be this provider’s', async () => {
+  it('are not fetched for tokens that cannot be from this provider', async () => {
     await using idle = await serve(mirror, { auth: [oidc(own.issuer, { audience, times })] })
     own.asked.length = 0
     for (const token of [await other.token(), 'nonsense', unsigned(await own.sign(), 'none')])
@@ -168,7 +168,7 @@ describe.each(waysIn)('the keys of a provider, for calls over %s', (_name, enter
 })
 
 describe('oidc', () => {
-  it('stands in the card with the address of the discovery document', async () => {
+  it('is in the card, with the address of the discovery document', async () => {
     await using served = await serve(mirror, {
       auth: [withScopes(oidc(provider.issuer, { audience }), ['agent:call'])],
     })
@@ -185,7 +185,7 @@ describe('oidc', () => {
     })
   })
 
-  it('believes no document that is about another issuer', async () => {
+  it('rejects a discovery document of another issuer', async () => {
     const elsewhere = (url: string, init: RequestInit) => fetch(url.replace(provider.issuer, other.issuer), init)
     await using served = await serve(mirror, { auth: [oidc(provider.issuer, { audience, times, fetch: elsewhere })] })
     const [, enter] = waysIn[0] ?? []
@@ -236,7 +236,7 @@ function withPayload(token: string, claims: object): string {
   return `${header}.${encoded({ ...decoded(payload), ...claims })}.${signature}`
 }
 
-/** The oldest trick: what everybody may know is taken for what only two know. */
+/** Algorithm confusion: the public key is used as an HMAC secret. */
 async function confused(): Promise<string> {
   const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...open } = provider.key
   const pem = await exportSPKI(
@@ -247,7 +247,7 @@ async function confused(): Promise<string> {
     .sign(new TextEncoder().encode(pem))
 }
 
-/** A key inside the token proves nothing. */
+/** Signed with a key that the token itself contains. */
 async function withOwnKey(): Promise<string> {
   const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, kid: _kid, ...jwk } = other.key
   return await new SignJWT({ iss: provider.issuer, sub: 'alice', aud: audience, exp: inSeconds(600) })

@@ -1,4 +1,4 @@
-/** A real OpenID provider on loopback, whose keys can be changed and which can be taken away. */
+/** A real OpenID provider on loopback. Tests can rotate its keys and make it unavailable. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,20 +8,20 @@ export const audience = 'https://agent.example'
 
 export interface OpenIdProvider extends AsyncDisposable {
   readonly issuer: string
-  /** The provider's own signing key, as nobody but the provider should have it. */
+  /** The provider's private signing key. */
   readonly key: JWK
-  /** Requests that came in, by path. */
+  /** Received requests, by path. */
   readonly asked: string[]
-  /** A token as clients get one: by their own secret, from the token endpoint. */
+  /** A token from the token endpoint, with client credentials. */
   token(options?: { client?: string; scope?: string; resource?: string }): Promise<string>
-  /** A token with the provider's key and any claims: what it would sign if it were asked to. */
+  /** A token with any claims, signed with the provider's key. */
   sign(
     claims?: Readonly<Record<string, unknown>>,
     header?: { readonly alg?: string; readonly kid?: string; readonly typ?: string },
   ): Promise<string>
-  /** New tokens are signed with a new key; the old one is no longer published. */
+  /** Replaces the signing key; the old one is no longer published. */
   rotate(): Promise<void>
-  /** Answers nothing from now on, or answers again. */
+  /** Makes the provider unavailable, or available again. */
   isDown: boolean
 }
 
@@ -30,12 +30,12 @@ const clock = () => Math.floor(Date.now() / 1000)
 
 export interface ProviderOptions {
   readonly ttlSeconds?: number
-  /** People may log in too, under any name, through the client `web`: it may send them back to these. */
+  /** Redirect addresses of the client `web`, through which users log in under any name. */
   readonly redirectUris?: readonly string[]
 }
 
 export async function openIdProvider(options: ProviderOptions = {}): Promise<OpenIdProvider> {
-  // @ts-expect-error: it comes without types. It speaks of the runtime as soon as it is loaded.
+  // @ts-expect-error: the package has no types. It logs a warning about the runtime when it is loaded.
   const { default: Provider } = await import('oidc-provider')
   let answer: (request: IncomingMessage, response: ServerResponse) => void = () => undefined
   const asked: string[] = []

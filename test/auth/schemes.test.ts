@@ -1,4 +1,4 @@
-/** Keys, passwords and tokens of the operator's own, and what is made of several schemes. */
+/** API keys, passwords, tokens that the operator configures, and combinations of schemes. */
 
 import { agent, apiKey, basic, bearer, jwt, type ServeOptions, serve } from 'dragoman'
 import type { Auth, AuthScheme } from 'dragoman/auth'
@@ -35,14 +35,14 @@ const good: readonly (readonly [string, AuthScheme, Presented, object])[] = [
   ['an API key', apiKey({ k1: 'alice', k2: 'bob' }), key('k2'), { id: 'bob', scheme: 'apiKey' }],
   ['the only API key', apiKey('k1'), key('k1'), { id: 'api-key', scheme: 'apiKey' }],
   [
-    'an API key that is good for something',
+    'an API key with scopes',
     apiKey({ k1: { id: 'alice', scopes: ['read'] } }, { scheme: 'keys' }),
     key('k1'),
     { id: 'alice', scheme: 'keys', scopes: ['read'] },
   ],
   ['a password', basic({ alice: 'pass', bob: 'word' }), password('bob', 'word'), { id: 'bob', scheme: 'basic' }],
   [
-    'a password with colons and letters of the world',
+    'a password with colons and non-ASCII letters',
     basic({ zoë: { password: 'pä:ß', id: 'z', scopes: ['read'] } }),
     password('zoë', 'pä:ß'),
     { id: 'z', scheme: 'basic', scopes: ['read'] },
@@ -86,7 +86,7 @@ async function otherKey() {
 
 describe.each(waysIn)('over %s', (_way, enter) => {
   it.each(good)(
-    proves('R-SEC-2', '%s lets its owner in, in any case of the scheme’s name'),
+    proves('R-SEC-2', '%s authenticates its owner, whatever the case of the scheme name'),
     async (_what, scheme, presented, caller) => {
       await using served = await serve(mirror, { auth: [scheme] })
       expect(await enter(served.url, presented)).toEqual({ caller })
@@ -102,8 +102,8 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     ['no key', apiKey('k1'), {}, 'ApiKey name="X-API-Key"'],
     ['another key', apiKey('k1'), key('k2'), 'ApiKey name="X-API-Key"'],
     ['a key in another case', apiKey('k1'), key('K1'), 'ApiKey name="X-API-Key"'],
-    ['the beginning of a key', apiKey('k1'), key('k'), 'ApiKey name="X-API-Key"'],
-    ['more than a key', apiKey('k1'), key('k11'), 'ApiKey name="X-API-Key"'],
+    ['a prefix of a key', apiKey('k1'), key('k'), 'ApiKey name="X-API-Key"'],
+    ['a key with a suffix', apiKey('k1'), key('k11'), 'ApiKey name="X-API-Key"'],
     ['a key as a token', apiKey('k1'), bearing('k1'), 'ApiKey name="X-API-Key"'],
     ['no password', basic({ a: 'b' }), {}, 'Basic realm="agent", charset="UTF-8"'],
     ['another password', basic({ a: 'b' }), password('a', 'c'), 'Basic realm="agent", charset="UTF-8"'],
@@ -125,25 +125,25 @@ describe.each(waysIn)('over %s', (_way, enter) => {
       'Bearer realm="agent", error="invalid_token"',
     ],
     [
-      'a secret’s token where keys are',
+      'a token signed with a secret, where keys are configured',
       jwt({ audience, keys: [publicKey] }),
       bearing(sharedToken),
       'Bearer realm="agent", error="invalid_token"',
     ],
     [
-      'a key’s token where a secret is',
+      'a token signed with a key, where a secret is configured',
       jwt({ audience, secret }),
       bearing(keyedToken),
       'Bearer realm="agent", error="invalid_token"',
     ],
     [
-      'a token of no issuer',
+      'a token without an issuer',
       jwt({ audience, secret, issuer: 'me' }),
       bearing(sharedToken),
       'Bearer realm="agent", error="invalid_token"',
     ],
     [
-      'a token of no type',
+      'a token without a type',
       jwt({ audience, secret, type: 'at+jwt' }),
       bearing(sharedToken),
       'Bearer realm="agent", error="invalid_token"',
@@ -159,7 +159,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     expect(await enter(served.url, presented)).toEqual({ refused: 'UNAUTHENTICATED', challenge })
   })
 
-  it('any one of several schemes is enough, and all are named to those who have none', async () => {
+  it('any one of several schemes is enough, and the challenge names all of them', async () => {
     await using served = await serve(mirror, {
       auth: [apiKey({ k: 'ann' }), basic({ bob: 'b' }), bearer({ t: 'cid' })],
     })
@@ -172,7 +172,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     })
   })
 
-  it('all of several schemes are needed together; the first says who it is', async () => {
+  it('combined schemes are required together; the first one identifies the caller', async () => {
     await using served = await serve(mirror, {
       auth: [allOf(bearer({ t: 'ann' }), apiKey({ k: 'app' })), basic({ bob: 'b' })],
     })
@@ -183,7 +183,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     expect((await enter(served.url, password('bob', 'b'))).caller?.id).toBe('bob')
   })
 
-  it('scopes decide, for each way of coming in', async () => {
+  it('scopes are checked for each alternative', async () => {
     const callers = { r: { id: 'ann', scopes: ['read'] }, rw: { id: 'bob', scopes: ['read', 'write'] } }
     const tokens = bearer(callers)
     await using served = await serve(mirror, {
@@ -197,7 +197,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     expect((await enter(served.url, { headers: { ...bearing('r').headers, 'x-api-key': 'k' } })).caller?.id).toBe('ann')
   })
 
-  it('a caller named by others is not a caller of the same name in a list', async () => {
+  it('callers of different schemes are different, although their names are equal', async () => {
     await using served = await serve(mirror, { auth: [apiKey({ k: 'alice' }), jwt({ audience, secret })] })
     expect((await enter(served.url, key('k'))).caller?.id).toBe('alice')
     expect((await enter(served.url, bearing(sharedToken))).caller?.id).toBe('jwt:alice')
@@ -222,7 +222,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     },
   )
 
-  it(proves('R-SEC-2', 'a skill may ask for more than its agent'), async () => {
+  it(proves('R-SEC-2', 'a skill may require more than its agent'), async () => {
     await using served = await serve(workshop, { auth: [admin] })
     const ask = async (token: string, skillId?: string) => {
       const { caller, refused } = await enter(served.url, {
@@ -234,13 +234,13 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     expect(await ask('a', 'repair')).toBe('ann')
     expect(await ask('b', 'repair')).toBe('PERMISSION_DENIED')
     expect(await ask('b', 'chat')).toBe('bob')
-    // Who does not say which skill, or one that is not there, may mean any.
+    // A message without a known skill can be for any skill.
     expect(await ask('a')).toBe('ann')
     expect(await ask('b')).toBe('PERMISSION_DENIED')
     expect(await ask('b', 'nothing')).toBe('PERMISSION_DENIED')
   })
 
-  it('asks who somebody is once for each call, not more', async () => {
+  it('authenticates once for each call', async () => {
     let asked = 0
     const counting = bearer(() => {
       asked += 1
@@ -292,18 +292,18 @@ describe('the skill of a message', () => {
     return response.status
   }
 
-  it('is told by its data, where only one takes it', async () => {
+  it('is derived from its data, if only one skill accepts it', async () => {
     expect(await statusOf({ open: 'x' })).toBe(200)
     expect(await statusOf({ shut: 'x' })).toBe(403)
   })
 
-  it('is not believed where its data says otherwise', async () => {
+  it('is ignored if its data fits another skill only', async () => {
     expect(await statusOf({ shut: 'x' }, { metadata: { skillId: 'open' } })).toBe(403)
     expect(await statusOf({ shut: 'x' }, { metadata: { skillId: 'talk' } })).toBe(403)
     expect(await statusOf({ open: 'x' }, { metadata: { skillId: 'open' } })).toBe(200)
   })
 
-  it('is every one that takes some data part, at any position', async () => {
+  it('is every skill that accepts a data part, at any position', async () => {
     for (const skillId of [undefined, 'open', 'talk']) {
       const metadata = skillId === undefined ? {} : { metadata: { skillId } }
       expect(await statusOf([{ open: 'x' }, { shut: 'x' }], metadata)).toBe(403)
@@ -311,23 +311,23 @@ describe('the skill of a message', () => {
       expect(await statusOf([{ open: 'x' }, { open: 'y' }, { shut: 'x' }], metadata)).toBe(403)
     }
     expect(await statusOf([{ open: 'x' }, { open: 'y' }])).toBe(200)
-    // Data that no skill takes can be for any skill.
+    // Data that no skill accepts can be for any skill.
     expect(await statusOf([{ open: 'x' }, { other: 'x' }])).toBe(403)
     expect(await statusOf([{ open: 'x' }, { other: 'x' }], { metadata: { skillId: 'open' } })).toBe(400)
   })
 
-  it('is every one that is named, in the message and in the request', async () => {
+  it('is every skill named in the message or in the request', async () => {
     expect(await statusOf(undefined, { metadata: { skillId: 'talk' } }, { metadata: { skillId: 'shut' } })).toBe(403)
     expect(await statusOf(undefined, {}, { metadata: { skillId: 'talk' } })).toBe(200)
     expect(await statusOf(undefined, { metadata: { skillId: 7 } })).toBe(403)
   })
 
-  it('is asked for by streams, too', async () => {
+  it('is checked for streams, too', async () => {
     expect(await statusOf({ shut: 'x' }, {}, {}, '/message:stream')).toBe(403)
     expect(await statusOf({ open: 'x' }, {}, {}, '/message:stream')).toBe(200)
   })
 
-  it('is in the cards with what it asks for', async () => {
+  it('is in the cards with its requirements', async () => {
     const handler = await createHandler(guarded, { auth })
     const card = await (await handler.fetch(new Request('http://localhost/.well-known/agent-card.json'))).json()
     expect(card).toMatchObject({
@@ -344,14 +344,14 @@ describe('the skill of a message', () => {
     await handler.close()
   })
 
-  it('cannot ask for a scheme that there is not', async () => {
+  it('cannot require an unknown scheme', async () => {
     await expect(createHandler(guarded, { auth: [apiKey('k')] })).rejects.toThrow(/shut needs the scheme bearer/)
     await expect(createHandler(guarded)).rejects.toThrow(/shut needs the scheme bearer/)
   })
 })
 
 describe('the card', () => {
-  it('says what is asked for, in every form', async () => {
+  it('declares the requirements, in every form', async () => {
     const auth: Auth = [
       allOf(withScopes(jwt({ audience, secret }), ['read']), apiKey('k')),
       basic({ a: 'b' }),
@@ -511,7 +511,7 @@ describe('withFlows', () => {
     expect(declare).toThrow(message)
   })
 
-  it('lets callers in by the scheme that it describes, and by their skills’ requirements', async () => {
+  it('authenticates by the scheme that it describes, and checks the requirements of skills', async () => {
     await using served = await serve(guarded, { auth: [tokens] })
     for (const dialect of ['v1', 'v0.3'] as const) {
       await using client = await connect(served.url, { dialect, pin: true, credentials: bearerCredential(sharedToken) })
@@ -528,7 +528,7 @@ describe('a protected card', () => {
     `${prefix}/.well-known/agent.json`,
   ])
 
-  it('asks for credentials on every path, in every version, and is not for shared caches', async () => {
+  it('requires credentials on every path, in every version, and is not for shared caches', async () => {
     const dialects = ['v1', 'v0.3', 'v0.1', 'v0.1-go', { dialect: 'task-rest', path: '/old' }] as const
     const signing = { keys: [await generateSigningKey()] }
     const handler = await createHandler(mirror, {
@@ -578,7 +578,7 @@ describe('a configuration', () => {
     ],
     ['flows of an API key', () => withFlows(apiKey('k'), { clientCredentials: { tokenUrl: 'https://t', scopes: {} } })],
     ['no flow', () => withFlows(bearer('t'), {})],
-    ['a flow in the clear', () => withFlows(bearer('t'), { password: { tokenUrl: 'http://id.example/token' } })],
+    ['a flow over plain HTTP', () => withFlows(bearer('t'), { password: { tokenUrl: 'http://id.example/token' } })],
     ['a flow without addresses', () => withFlows(bearer('t'), { clientCredentials: { scopes: {} } } as never)],
     ['a flow without scopes', () => withFlows(bearer('t'), { clientCredentials: { tokenUrl: 'https://t' } } as never)],
     ['an unknown flow', () => withFlows(bearer('t'), { magic: { scopes: {} } } as never)],
@@ -592,15 +592,15 @@ describe('a configuration', () => {
     ['a short secret', () => jwt({ audience, secret: 'short' })],
     ['no keys', () => jwt({ audience, keys: [] })],
     ['secrets in a list of public keys', () => jwt({ audience, keys: [{ kty: 'oct', k: 'AAAA' }] })],
-    ['no keys at all', () => jwt({ audience } as never)],
-    ['keys in the clear', () => jwt({ audience, jwksUrl: 'http://keys.example/jwks' })],
+    ['no keys', () => jwt({ audience } as never)],
+    ['keys over plain HTTP', () => jwt({ audience, jwksUrl: 'http://keys.example/jwks' })],
     ['a public-key algorithm with a secret', () => jwt({ audience, secret, algorithms: ['RS256'] })],
     ['no scheme', () => allOf()],
   ])('with %s is refused when it is made', async (_what, make) => {
     await expect((async () => await make())()).rejects.toThrow(TypeError)
   })
 
-  it('tells browsers the headers that its credentials come in', async () => {
+  it('allows the headers of its credentials in CORS responses', async () => {
     const allowed = async (auth: ServeOptions['auth']) => {
       const handler = await createHandler(mirror, { ...(auth && { auth }), cors: ['https://page.example'] })
       const response = await handler.fetch(

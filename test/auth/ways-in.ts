@@ -1,4 +1,4 @@
-/** One call, over HTTP and over gRPC, with the same credentials; what came of it in the same words. */
+/** Makes the same call over HTTP and over gRPC, with the same credentials and the same form of result. */
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { fileURLToPath } from 'node:url'
@@ -6,22 +6,22 @@ import { Client, credentials, Metadata, type MethodDefinition, type ServiceError
 import { loadSync } from '@grpc/proto-loader'
 import { agent, type Caller } from 'dragoman'
 
-/** Tells its callers who they are. */
+/** Responds with the caller. */
 export const mirror = agent('Mirror', async function* ({ caller }) {
   yield JSON.stringify(caller)
 })
 
 export interface Entry {
-  /** Present when the call was let in. */
+  /** Present if the call was accepted. */
   readonly caller?: Caller
-  /** `UNAUTHENTICATED`, `PERMISSION_DENIED`, `UNAVAILABLE`… when it was not. */
+  /** `UNAUTHENTICATED`, `PERMISSION_DENIED`, `UNAVAILABLE`… if it was rejected. */
   readonly refused?: string
   readonly challenge?: string | undefined
 }
 
 export interface Presented {
   readonly headers?: Readonly<Record<string, string>>
-  /** A client certificate, and the authority of the server's. */
+  /** A client certificate, and the authority of the server's certificate. */
   readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
   readonly metadata?: Readonly<Record<string, string>>
 }
@@ -63,7 +63,7 @@ const service = loadSync(proto, { enums: String, defaults: false })['lf.a2a.v1.A
 >
 
 const overGrpc: Enter = async (url, { headers = {}, tls, metadata } = {}) => {
-  const { path, requestSerialize, responseDeserialize } = service.SendMessage as MethodDefinition<Json, Json> // it is there
+  const { path, requestSerialize, responseDeserialize } = service.SendMessage as MethodDefinition<Json, Json> // the service has this method
   const channel = tls
     ? credentials.createSsl(bytes(tls.ca), bytes(tls.key) ?? null, bytes(tls.cert) ?? null)
     : credentials.createInsecure()

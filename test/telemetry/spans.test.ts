@@ -1,4 +1,4 @@
-/** One trace through everything: who called, what ran for it, whom that called, and who was told. */
+/** One trace spans the client, the server, the turn, the agents it calls, and webhook deliveries. */
 import { trace } from '@opentelemetry/api'
 import { agent, apiKey, ask, failed, serve } from 'dragoman'
 import { connect } from 'dragoman/client'
@@ -17,7 +17,7 @@ const shout = agent({ name: 'Shout', capabilities: { pushNotifications: true } }
   yield text.toUpperCase()
 })
 
-/** Says what it knows of its trace. */
+/** Responds with the trace context of its turn. */
 const aware = agent('Aware', async function* (turn) {
   yield `${turn.traceparent ?? 'none'} ${turn.tracestate ?? ''}`
 })
@@ -40,7 +40,7 @@ describe('without an SDK', () => {
   })
 })
 
-/** How each binding is called by the conventions for remote calls. */
+/** Attributes of each binding, by the semantic conventions. */
 const system = {
   JSONRPC: { 'rpc.system': 'jsonrpc', 'jsonrpc.protocol.version': '2.0' },
   'HTTP+JSON': {},
@@ -94,7 +94,7 @@ describe('with an SDK', () => {
   })
 
   it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
-    'what others have noted in a trace goes on over %s, to webhooks too',
+    'the tracestate is propagated over %s, to webhooks too',
     async (binding) => {
       using _recorder = new SpanRecorder()
       await using hook = await openHook()
@@ -108,7 +108,7 @@ describe('with an SDK', () => {
   )
 
   it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
-    'a call over %s that is refused is a span: of a stranger by itself, of a caller in its trace',
+    'a rejected call over %s has a span: a root without authentication, else part of the caller’s trace',
     async (binding) => {
       using recorder = new SpanRecorder()
       const limits = { rate: { perSecond: 0.001, burst: 1 } }
@@ -140,7 +140,7 @@ describe('with an SDK', () => {
     })
   })
 
-  it('a step that asks ends with the turn that asked', async () => {
+  it('the span of a step that asks ends with its turn', async () => {
     using recorder = new SpanRecorder()
     const asking = agent('Asking', async function* ({ number }) {
       if (number === 1) yield ask('which?')
