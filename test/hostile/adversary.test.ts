@@ -1,4 +1,4 @@
-/** What an adversary found once, and must not find again. */
+/** Regression tests for faults that adversarial testing found. */
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { apiKey, serve } from 'dragoman'
@@ -22,7 +22,7 @@ describe('a server', () => {
     expect((await fetch(`${served.url}healthz`)).status).toBe(200)
   })
 
-  it('refuses a stranger over gRPC before it reads the message', async () => {
+  it('rejects an unauthenticated gRPC call before it reads the message', async () => {
     await using served = await serve(echoAgent, { auth: [apiKey('k')] })
     const session = connectHttp2(served.url)
     const stream = session.request({
@@ -32,7 +32,7 @@ describe('a server', () => {
       te: 'trailers',
     })
     stream.on('error', () => undefined)
-    // A message is announced and never sent.
+    // The client announces a message and never sends it.
     stream.write(Buffer.from([0, 0, 0x90, 0, 0]))
     const status = new Promise((resolve) => {
       stream.on('response', (headers) => headers['grpc-status'] && resolve(headers['grpc-status']))
@@ -42,7 +42,7 @@ describe('a server', () => {
     session.destroy()
   })
 
-  it('refuses a stranger whose body is long and comes in pieces', async () => {
+  it('rejects an unauthenticated call with a long chunked body', async () => {
     await using served = await serve(echoAgent, { auth: [apiKey('k')], dialects: 'all' })
     const piece = new TextEncoder().encode('x'.repeat(50_000))
     const pieces = ReadableStream.from([piece, piece, piece, piece])
@@ -51,7 +51,7 @@ describe('a server', () => {
     expect((await within(3000, 'a refusal', answer)).status).toBe(401)
   })
 
-  it('does not believe a page that has brought its own name for this machine', async () => {
+  it('rejects a web page whose host name resolves to this machine (DNS rebinding)', async () => {
     const handler = await createHandler(echoAgent, { publicUrl: 'http://127.0.0.1:8001' })
     const ask = async (host: string, origin: string) => {
       const headers = { origin, 'a2a-version': '1.0' }
@@ -63,7 +63,7 @@ describe('a server', () => {
     await handler.close()
   })
 
-  it('gives large tasks in pages that fit', async () => {
+  it('limits pages of large tasks by size', async () => {
     const handler = await createHandler(echoAgent)
     const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
     const parts = [{ text: 'large' }, { raw: 'A'.repeat(1024 * 1024) }]
@@ -86,7 +86,7 @@ describe('a server', () => {
     await handler.close()
   })
 
-  it('takes an action for an action, whatever else could be an id', async () => {
+  it('reads `:action` suffixes as actions, although the path could be an id', async () => {
     const handler = await createHandler(echoAgent, { dialects: 'all' })
     const response = await handler.fetch(new Request('http://localhost/tasks/abc:subscribe'))
     expect(await response.text()).toContain('Task not found: abc"')
@@ -101,7 +101,7 @@ describe('a server', () => {
     await expect(createHandler(echoAgent, options)).rejects.toThrow(TypeError)
   })
 
-  it('keeps bytes in the standard alphabet, whichever they came in', async () => {
+  it('stores bytes in standard base64, whichever alphabet they are received in', async () => {
     const handler = await createHandler(echoAgent)
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ raw: '-_ab'.repeat(1000) }] }
     const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
@@ -126,7 +126,7 @@ describe('an idempotency key', () => {
     },
   })
 
-  it('holds where a conversation goes on by itself', async () => {
+  it('applies to messages that continue a conversation', async () => {
     const handler = await createHandler(echoAgent, { dialects: 'all' })
     const send = async ({ path, body }: ReturnType<typeof invoke>, key: string) => {
       const headers = { 'content-type': 'application/json', 'idempotency-key': key }
@@ -141,7 +141,7 @@ describe('an idempotency key', () => {
     await handler.close()
   })
 
-  it('is for one task only where callers choose ids', async () => {
+  it('belongs to one task if callers choose ids', async () => {
     const handler = await createHandler(echoAgent)
     const send = async ({ path, body }: ReturnType<typeof v01>) => {
       const headers = { 'content-type': 'application/json', 'idempotency-key': 'k' }

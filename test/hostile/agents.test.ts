@@ -1,4 +1,4 @@
-/** Agents (and what stands behind a server) that fail with secrets in their mouths, or say what no wire can carry. */
+/** Agents and dependencies of a server that fail with secrets in their errors, or yield values that cannot be encoded. */
 import assert from 'node:assert/strict'
 import {
   A2AError,
@@ -30,20 +30,20 @@ type Behaviour = (turn: Turn) => AsyncIterable<Yield>
 
 const failures: readonly [name: string, behave: Behaviour][] = [
   [
-    'throws before it says anything',
+    'throws before its first yield',
     async function* () {
       throw new Error(secret)
     },
   ],
   [
-    'throws behind its first word',
+    'throws after its first yield',
     async function* () {
       yield 'hello '
       throw new Error(dsn)
     },
   ],
   [
-    'throws behind a status',
+    'throws after a status',
     async function* () {
       yield working('on it')
       throw new TypeError(secret)
@@ -63,7 +63,7 @@ const failures: readonly [name: string, behave: Behaviour][] = [
     },
   ],
   [
-    'throws nothing at all',
+    'throws undefined',
     async function* () {
       yield 'x'
       throw undefined
@@ -111,12 +111,12 @@ const failures: readonly [name: string, behave: Behaviour][] = [
     },
   ],
   [
-    'is no generator',
+    'is not a generator',
     () => {
       throw new Error(secret)
     },
   ],
-  ['answers nothing that can be read', () => ({}) as AsyncIterable<Yield>],
+  ['returns an object that is not iterable', () => ({}) as AsyncIterable<Yield>],
   [
     'yields a number',
     async function* () {
@@ -124,7 +124,7 @@ const failures: readonly [name: string, behave: Behaviour][] = [
     },
   ],
   [
-    'yields a secret thing',
+    'yields an object with a secret',
     async function* () {
       yield { kind: secret } as unknown as Yield
     },
@@ -136,7 +136,7 @@ const failures: readonly [name: string, behave: Behaviour][] = [
     },
   ],
   [
-    'rejects a promise nobody awaits',
+    'rejects a promise without a handler',
     async function* () {
       Promise.reject(new Error(secret)).catch(() => undefined)
       yield 'x'
@@ -162,7 +162,7 @@ describe('an agent that fails', () => {
     }
   })
 
-  it(proves('E-8', 'the secret is in the log, where its owner finds it'), async () => {
+  it(proves('E-8', 'the log contains the secret'), async () => {
     await using peer = await startPeer(
       agent('Leaky', async function* () {
         yield 'x'
@@ -173,7 +173,7 @@ describe('an agent that fails', () => {
     assert.ok(peer.logs.some(({ error }) => error instanceof Error && error.message === secret))
   })
 
-  it(proves('E-8', 'what an A2AError says is for the caller'), async () => {
+  it(proves('E-8', 'the caller sees the message of an A2AError'), async () => {
     await using peer = await startPeer(
       agent('Picky', async function* () {
         throw new A2AError('UNSUPPORTED_OPERATION', 'Not today')
@@ -183,7 +183,7 @@ describe('an agent that fails', () => {
     expect(error).toMatchObject({ reason: 'UNSUPPORTED_OPERATION', message: 'Not today' })
   })
 
-  it(proves('R-TASK-7', 'a schema that throws secrets is no way out'), async () => {
+  it(proves('R-TASK-7', 'no caller sees a secret that a schema throws'), async () => {
     const explosive = z.unknown().transform((): never => {
       throw new Error(secret)
     })
@@ -198,7 +198,7 @@ describe('an agent that fails', () => {
   })
 })
 
-describe('a server whose own parts fail', () => {
+describe('a server whose dependencies fail', () => {
   const quiet = agent(
     {
       name: 'Quiet',
@@ -265,18 +265,18 @@ describe('a server whose own parts fail', () => {
   })
 })
 
-describe.each(['memory', 'sqlite::memory:'])('an agent that says what no wire can carry, on %s', (store) => {
+describe.each(['memory', 'sqlite::memory:'])('an agent that yields a value that cannot be encoded, on %s', (store) => {
   const unsayable: readonly [name: string, value: () => unknown][] = [
     ['a big integer', () => 10n],
     ['a circle', () => circle()],
-    ['a value that refuses to be JSON', () => ({ toJSON: unsafe })],
+    ['a value whose `toJSON` throws', () => ({ toJSON: unsafe })],
     ['nothing', () => undefined],
     ['a function', () => unsafe],
     ['a symbol', () => Symbol(secret)],
   ]
 
   it.each(unsayable)(
-    proves('R-TASK-7', '%s in an artifact ends the task or the call, and hurts no other task'),
+    proves('R-TASK-7', '%s in an artifact ends the task or the call, and affects no other task'),
     async (_, value) => {
       await using peer = await startPeer(speaking(value), { store })
       await peer.call('SendMessage', send('fine'))
@@ -309,7 +309,7 @@ function speaking(value: () => unknown): Agent {
   })
 }
 
-/** Everything a caller can read of its tasks afterwards. */
+/** Returns everything that a caller can read of its tasks. */
 async function everythingStored(peer: Peer): Promise<readonly Outcome[]> {
   const list = await peer.call('ListTasks', { includeArtifacts: true })
   assert.equal(list.error, undefined, list.text)
@@ -319,7 +319,7 @@ async function everythingStored(peer: Peer): Promise<readonly Outcome[]> {
   return outcomes
 }
 
-/** A failed call, a failed task, or a Message: not a task that hangs. */
+/** Expects a failed call, a failed task or a message, not a task that hangs. */
 function assertSettled(outcome: Outcome): void {
   const state = lastState(outcome)
   if (state !== undefined) assert.match(state, /FAILED|REJECTED|COMPLETED/)
@@ -339,7 +339,7 @@ interface Holder {
   readonly statusUpdate?: { readonly status: { readonly state: string } }
 }
 
-/** Every part, wherever it is, has exactly one content (R-JSON-7). */
+/** Expects exactly one content in every part (R-JSON-7). */
 function assertParts(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const [name, member] of Object.entries(value)) {
@@ -366,7 +366,7 @@ function trap(): Error {
   return error
 }
 
-/** A store that opens well and then answers everything with its connection string. */
+/** A store that opens and then fails every call with its connection string in the error. */
 function brokenStore(): Store {
   const good = new MemoryStore()
   const failing = (...names: readonly string[]) =>

@@ -1,6 +1,6 @@
 /**
- * The one check that every answer of a server has to pass, whatever it was sent: a well-formed answer
- * of its binding, the code that belongs to the reason, no 500, and nothing of the server's inside.
+ * Checks that apply to every response of a server: it is well-formed for its binding, its code belongs to its reason,
+ * it is no 500, and it reveals no internals of the server.
  */
 import assert from 'node:assert/strict'
 
@@ -10,7 +10,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** An answer of either binding, taken apart. Streams have `events`; a failed call has `error`. */
+/** A parsed response of either binding. Streams have `events`; a failed call has `error`. */
 export interface Outcome extends Answer {
   readonly id?: unknown
   readonly result?: unknown
@@ -22,7 +22,7 @@ export interface OutcomeError {
   readonly code: number
   readonly message: string
   readonly reason: string
-  /** The fields at fault, by their paths (R-ERR-3). */
+  /** Paths of the invalid fields (R-ERR-3). */
   readonly fields: readonly string[]
 }
 
@@ -32,7 +32,7 @@ export interface SseEvent {
 }
 
 /** Section 5 of the protocol reference: reason → JSON-RPC code and HTTP status. */
-const spelling: Readonly<Record<string, readonly [code: number, http: number]>> = {
+const errorCodes: Readonly<Record<string, readonly [code: number, http: number]>> = {
   TASK_NOT_FOUND: [-32001, 404],
   TASK_NOT_CANCELABLE: [-32002, 400],
   PUSH_NOTIFICATION_NOT_SUPPORTED: [-32003, 400],
@@ -52,10 +52,10 @@ const spelling: Readonly<Record<string, readonly [code: number, http: number]>> 
   UNAVAILABLE: [-32603, 503],
 }
 
-/** Failures that keep their HTTP status on JSON-RPC; all others are answered 200 (R-ERR-12). */
+/** Errors that keep their HTTP status over JSON-RPC; all others have status 200 (R-ERR-12). */
 const withStatus: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PAYLOAD_TOO_LARGE', 'UNAVAILABLE'])
 
-/** Traces of a program in an answer: stack frames, exception texts, modules, files, the database. */
+/** Patterns of internals: stack frames, exception texts, modules, files, the database. */
 const traces: readonly RegExp[] = [
   /\bat (?:async )?[\w.<>[\] ]+ ?\(/,
   /\.[cm]?[jt]s:\d+/,
@@ -67,7 +67,7 @@ const traces: readonly RegExp[] = [
   new RegExp(process.cwd().replace(/[^\w/]/g, '\\$&')),
 ]
 
-/** Fails when the text shows something of the server's inside that the sender did not put there itself. */
+/** Fails if the text contains internals of the server that the request did not contain. */
 export function assertNoTraces(text: string, sent = ''): void {
   for (const trace of traces) {
     const [found] = trace.exec(text) ?? []
@@ -77,13 +77,13 @@ export function assertNoTraces(text: string, sent = ''): void {
 }
 
 export interface CheckOptions {
-  /** What was sent: words of the sender's own may come back. */
+  /** The request. Its words may be in the response. */
   readonly sent?: string
-  /** `INTERNAL_ERROR` is a fair answer: something behind the server really is broken. */
+  /** Allows `INTERNAL_ERROR`, for servers with a broken dependency. */
   readonly mayBeInternal?: boolean
 }
 
-/** A JSON-RPC answer: HTTP 200 (413 and its like for framing), one envelope, or a stream of them. */
+/** Checks a JSON-RPC response: HTTP 200 (or 413 and similar for framing) with one envelope or a stream of envelopes. */
 export function readRpc(answer: Answer, options: CheckOptions = {}): Outcome {
   assertNoTraces(answer.text, options.sent)
   if (answer.contentType === 'text/event-stream') {
@@ -92,7 +92,7 @@ export function readRpc(answer: Answer, options: CheckOptions = {}): Outcome {
     for (const { data } of frames) assertEnvelope(data, answer.text)
     const failed = frames.find(({ data }) => 'error' in data)
     const error = failed && readError(failed.data.error, ['code', 'message', 'data'], 'data', options)
-    if (error) assert.equal(error.code, spelling[error.reason]?.[0], `code of ${error.reason}`)
+    if (error) assert.equal(error.code, errorCodes[error.reason]?.[0], `code of ${error.reason}`)
     const events = frames.flatMap((frame) =>
       'result' in frame.data ? [{ ...frame, data: frame.data.result as SseEvent['data'] }] : [],
     )
@@ -106,13 +106,13 @@ export function readRpc(answer: Answer, options: CheckOptions = {}): Outcome {
     return { ...answer, id: body.id, result: body.result, events: [] }
   }
   const error = readError(body.error, ['code', 'message', 'data'], 'data', options)
-  const [code, http] = spelling[error.reason] ?? assert.fail(`unknown reason ${error.reason}`)
+  const [code, http] = errorCodes[error.reason] ?? assert.fail(`unknown reason ${error.reason}`)
   assert.equal(error.code, code, `code of ${error.reason}`)
   assert.equal(answer.status, withStatus.has(error.reason) ? http : 200, `status of ${error.reason}`)
   return { ...answer, id: body.id, events: [], error }
 }
 
-/** An HTTP+JSON answer: 2xx with bare JSON or a stream, else a `google.rpc.Status` with the same code (R-ERR-5). */
+/** Checks an HTTP+JSON response: 2xx with JSON or a stream, else a `google.rpc.Status` with the same code (R-ERR-5). */
 export function readRest(answer: Answer, options: CheckOptions = {}): Outcome {
   assertNoTraces(answer.text, options.sent)
   if (answer.contentType === 'text/event-stream') {
@@ -129,7 +129,7 @@ export function readRest(answer: Answer, options: CheckOptions = {}): Outcome {
     return { ...answer, result: body, events: [] }
   }
   const error = readError(body.error, ['code', 'status', 'message', 'details'], 'details', options)
-  const [, http] = spelling[error.reason] ?? assert.fail(`unknown reason ${error.reason}`)
+  const [, http] = errorCodes[error.reason] ?? assert.fail(`unknown reason ${error.reason}`)
   assert.equal(error.code, answer.status, 'code of the body is the status')
   assert.equal(answer.status, http, `status of ${error.reason}`)
   return { ...answer, events: [], error }
@@ -168,7 +168,7 @@ function readError(
   }
 }
 
-/** Exactly what the server promises of SSE: `id:` first, one `data:` line with one space, comments between. */
+/** Parses SSE as the server documents it: `id:` first, one `data:` line with one space, comments between events. */
 export function parseSse(text: string): readonly SseEvent[] {
   const blocks = text.split('\n\n').filter((block) => block !== '' && !block.startsWith(':'))
   return blocks.map((block) => {

@@ -7,7 +7,7 @@ export const wellFormedText = fc
   .oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.lorem())
   .map((text) => Buffer.from(text).toString())
 
-/** `__proto__` is refused in open objects (and is no name JavaScript can copy innocently). */
+/** Servers reject `__proto__` in open objects, and JavaScript cannot copy it as an ordinary member. */
 const name = fc
   .oneof(fc.constantFrom('constructor', 'prototype', 'toString', 'snake_case', 'camelCase', ''), wellFormedText)
   .filter((text) => text !== '__proto__')
@@ -48,12 +48,12 @@ const part = fc
   .tuple(content, fc.record({ metadata: object, filename: nonEmpty, mediaType: nonEmpty }, { requiredKeys: [] }))
   .map(([kind, more]) => ({ ...kind, ...more }))
 
-/** Any message a client may send to begin a task. Words the test-bed agent acts on do not come up. */
+/** Any message that starts a task, without the commands of the test-bed agent. */
 export const validMessage = fc.record(
   {
     messageId: nonEmpty,
     role: fc.constantFrom('ROLE_USER', 'ROLE_AGENT'),
-    // A quote first: no word of the test-bed agent begins with one.
+    // No command of the test-bed agent begins with a quote.
     parts: fc.array(part, { maxLength: 6 }).map((parts) => [{ text: '"' }, ...parts]),
     metadata: object,
     extensions: fc.array(nonEmpty, { minLength: 1, maxLength: 3 }),
@@ -65,11 +65,11 @@ export const validMessage = fc.record(
 export interface ValidRequest {
   readonly method: string
   readonly params: Record<string, unknown>
-  /** Where HTTP+JSON takes the same body. */
+  /** The HTTP+JSON path that takes the same body. */
   readonly path?: string
 }
 
-/** One full request of every method, about a task that has ended. */
+/** A request of every method with all members, for a task that has ended. */
 export async function validRequests(peer: Peer): Promise<readonly ValidRequest[]> {
   const params = {
     message: {

@@ -1,4 +1,4 @@
-/** Bodies over the limit, on real sockets: refused with an answer of the binding, and the server goes on. */
+/** Bodies over the limit, on real sockets: the server rejects them in the form of the binding and serves the next call. */
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { type Served, serve } from 'dragoman'
@@ -49,7 +49,7 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
     await assertServing(served)
   })
 
-  it(proves('R-ERR-12', 'chunks without end are cut at the limit'), async () => {
+  it(proves('R-ERR-12', 'an endless chunked body is rejected at the limit'), async () => {
     await using served = await serve(echoAgent, { limits: { bodyBytes: 1000 } })
     using client = await connect(served.url)
     await client.write(postHead(path, { 'Transfer-Encoding': 'chunked' }))
@@ -59,14 +59,14 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
     await assertServing(served)
   })
 
-  it(proves('R-ERR-12', 'an announced terabyte is refused before a byte of it'), async () => {
+  it(proves('R-ERR-12', 'a `Content-Length` of a terabyte is rejected before the body'), async () => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
     await client.write(postHead(path, { 'Content-Length': 1024 ** 4 }))
     assertTooLarge(read(await client.answer()))
   })
 
-  it('takes a body of exactly the limit', async () => {
+  it('accepts a body of exactly the limit', async () => {
     const body = path === '/' ? envelope('SendMessage', send('hello')) : JSON.stringify(send('hello'))
     const bodyBytes = 2000
     await using served = await serve(echoAgent, { limits: { bodyBytes } })
@@ -79,7 +79,7 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
     assert.equal(chunked.error, undefined, chunked.text)
   })
 
-  it('is refused twenty times at once, and then the next one is served', async () => {
+  it('is rejected twenty times concurrently, and the next call is served', async () => {
     await using served = await serve(echoAgent, { limits: { bodyBytes: 1000 } })
     await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -93,7 +93,7 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
 })
 
 describe('the length of a body', () => {
-  it(proves('R-ERR-12', 'is measured, not believed'), async () => {
+  it(proves('R-ERR-12', 'is counted, whatever `Content-Length` is'), async () => {
     await using peer = await startPeer(undefined, { limits: { bodyBytes: 1000 } })
     const tooLong = envelope('SendMessage', send('x'.repeat(2000)))
     for (const announced of ['10', '0', '-1', 'ten', '']) {
@@ -102,7 +102,7 @@ describe('the length of a body', () => {
     }
   })
 
-  it('does not grow by unpacking: compressed bodies are not JSON', async () => {
+  it('does not grow: the server does not decompress bodies', async () => {
     await using peer = await startPeer()
     const bomb = Uint8Array.from(gzipSync(' '.repeat(20 * megabyte) + envelope('SendMessage', send('x'))))
     const { error } = await peer.rpc(bomb, { 'content-encoding': 'gzip' })

@@ -1,4 +1,4 @@
-/** What is wrong before any method is looked at: bytes, JSON, the JSON-RPC envelope, media types. */
+/** Faults that the server finds before it reads the method: bytes, JSON, the JSON-RPC envelope, media types. */
 import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -24,7 +24,7 @@ const notJson: readonly [name: string, body: string | Uint8Array<ArrayBuffer>][]
   ['a lone continuation byte', Uint8Array.from([0x22, 0x80, 0x22])],
   ['half a character', Uint8Array.from([0x22, 0xe2, 0x82, 0x22])],
   ['a surrogate in UTF-8', Uint8Array.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-  ['invalid UTF-8 inside a good request', brokenText()],
+  ['invalid UTF-8 inside a valid request', brokenText()],
   ['UTF-16', Uint8Array.from(Buffer.from('{"jsonrpc":"2.0"}', 'utf16le'))],
   ['gzip', Uint8Array.from([0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00])],
 ]
@@ -50,7 +50,7 @@ describe('a body that is not JSON', () => {
     },
   )
 
-  it('takes a byte order mark for what it is', async () => {
+  it('ignores a byte order mark', async () => {
     await using peer = await startPeer()
     const { result } = await peer.rpc(`\uFEFF${envelope('SendMessage', send('hello'))}`)
     expect(result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
@@ -129,13 +129,13 @@ describe('an envelope that is not one', () => {
     assert.equal(error?.reason, 'TASK_NOT_FOUND')
   })
 
-  it('answers null for a number no JSON can say', async () => {
+  it('responds with null for an id that JSON cannot represent', async () => {
     await using peer = await startPeer()
     const { id } = await peer.rpc('{"jsonrpc":"2.0","id":1e999,"method":"GetTask","params":{"id":"nope"}}')
     assert.equal(id, null)
   })
 
-  it('reads the last of two members with the same name, and is not confused by it', async () => {
+  it('reads the last of two members with the same name', async () => {
     await using peer = await startPeer()
     const { error } = await peer.rpc(
       '{"jsonrpc":"2.0","id":1,"method":"SendMessage","method":"GetTask","params":{"id":"nope"}}',
@@ -179,7 +179,7 @@ describe('a media type that is not JSON', () => {
   })
 })
 
-/** A good request whose text is not UTF-8. */
+/** A valid request whose text is not UTF-8. */
 function brokenText(): Uint8Array<ArrayBuffer> {
   const [before = '', after = ''] = envelope('SendMessage', { message: message('@') }).split('@')
   return Uint8Array.from([...utf8.encode(before), 0xff, 0xfe, ...utf8.encode(after)])

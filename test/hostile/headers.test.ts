@@ -1,4 +1,4 @@
-/** Odd service parameters: places in the log, idempotency keys, versions, extensions. */
+/** Unusual headers: event ids, idempotency keys, versions, extensions. */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -40,35 +40,32 @@ describe('Last-Event-ID', () => {
     assertFault(await peer.rest('POST', '/message:stream', send('x'), headers))
   })
 
-  it(
-    proves('E-4', 'every event of an ended task is replayed behind a place, from the very beginning too'),
-    async () => {
-      const id = await endedTask()
-      const all = await peer.call('SubscribeToTask', { id }, { 'last-event-id': '0' })
+  it(proves('E-4', 'every event of an ended task after an id is replayed, also from the beginning'), async () => {
+    const id = await endedTask()
+    const all = await peer.call('SubscribeToTask', { id }, { 'last-event-id': '0' })
+    assert.deepEqual(
+      all.events.map((event) => event.id),
+      [3, 4, 5],
+    )
+    for (const [place, rest] of [
+      ['3', 2],
+      ['4', 1],
+    ] as const) {
+      const { events } = await peer.call('SubscribeToTask', { id }, { 'last-event-id': place })
+      assert.deepEqual(events, all.events.slice(-rest))
+    }
+    // Events 1 and 2 are private. No client has seen these ids, but they are valid.
+    for (const place of ['1', '2']) {
+      const { events } = await peer.call('SubscribeToTask', { id }, { 'last-event-id': place })
       assert.deepEqual(
-        all.events.map((event) => event.id),
+        events.map((event) => event.id),
         [3, 4, 5],
       )
-      for (const [place, rest] of [
-        ['3', 2],
-        ['4', 1],
-      ] as const) {
-        const { events } = await peer.call('SubscribeToTask', { id }, { 'last-event-id': place })
-        assert.deepEqual(events, all.events.slice(-rest))
-      }
-      // Events 1 and 2 are private: no client was ever given these places, but they are places all the same.
-      for (const place of ['1', '2']) {
-        const { events } = await peer.call('SubscribeToTask', { id }, { 'last-event-id': place })
-        assert.deepEqual(
-          events.map((event) => event.id),
-          [3, 4, 5],
-        )
-      }
-    },
-  )
+    }
+  })
 
   it(
-    proves('E-4', 'the end of an ended task is an unsupported operation, and what is behind it does not exist'),
+    proves('E-4', 'the last id of an ended task is an unsupported operation, and later ids are not found'),
     async () => {
       const id = await endedTask()
       const atEnd = await peer.call('SubscribeToTask', { id }, { 'last-event-id': '5' })
@@ -79,7 +76,7 @@ describe('Last-Event-ID', () => {
   )
 
   it.each(['3', '5', '6', '999', '999999999999999'])(
-    proves('E-4', 'a new streaming send at place %s is answered'),
+    proves('E-4', 'a new streaming send with id %s is answered'),
     async (place) => {
       const { error, events } = await peer.call('SendStreamingMessage', send('hello'), { 'last-event-id': place })
       assert.ok(error || events.length > 0)
@@ -87,7 +84,7 @@ describe('Last-Event-ID', () => {
   )
 
   it.each(['0', '3', '5', '6', '999'])(
-    proves(['E-4', 'E-10'], 'a keyed streaming send repeated at place %s is answered'),
+    proves(['E-4', 'E-10'], 'a repeated streaming send with an idempotency key and id %s is answered'),
     async (place) => {
       const keyed = { 'idempotency-key': `place ${place}` }
       const params = send('hello')
@@ -104,7 +101,7 @@ describe('Last-Event-ID', () => {
   )
 
   it(
-    proves('E-4', 'a keyed streaming send that was answered with a Message is answered again at any place'),
+    proves('E-4', 'a repeated streaming send with an idempotency key and a Message as result is answered for any id'),
     async () => {
       const keyed = { 'idempotency-key': 'a message' }
       const params = send('msg hello')
@@ -118,7 +115,7 @@ describe('Last-Event-ID', () => {
 })
 
 describe('Idempotency-Key', () => {
-  it(proves('E-10', 'a key of 255 characters is good, one of 256 is too long'), async () => {
+  it(proves('E-10', 'a key of 255 characters is accepted, one of 256 is too long'), async () => {
     const good = await peer.call('SendMessage', send('x'), { 'idempotency-key': 'k'.repeat(255) })
     expect(good.result).toHaveProperty('task.id')
     const bad = await peer.call('SendMessage', send('x'), { 'idempotency-key': 'k'.repeat(256) })
@@ -149,7 +146,7 @@ describe('Idempotency-Key', () => {
     assert.equal(other.error?.reason, 'INVALID_REQUEST')
   })
 
-  it(proves('E-10', 'an empty key is no key'), async () => {
+  it(proves('E-10', 'an empty key is ignored'), async () => {
     const params = send('twice')
     const [first, second] = [
       await peer.call('SendMessage', params, { 'idempotency-key': '' }),
@@ -158,7 +155,7 @@ describe('Idempotency-Key', () => {
     assert.notEqual(taskId(first), taskId(second))
   })
 
-  it(proves('E-10', 'fifty sends at once with one key are one task'), async () => {
+  it(proves('E-10', 'fifty concurrent sends with one key are one task'), async () => {
     const params = send('chunks 3 5')
     const outcomes = await Promise.all(
       Array.from({ length: 50 }, () => peer.call('SendMessage', params, { 'idempotency-key': 'all at once' })),
@@ -166,7 +163,7 @@ describe('Idempotency-Key', () => {
     assert.equal(new Set(outcomes.map(taskId)).size, 1)
   })
 
-  it(proves('E-10', 'a key may stand on calls it means nothing to'), async () => {
+  it(proves('E-10', 'a key is ignored on other calls'), async () => {
     const { result } = await peer.call('ListTasks', {}, { 'idempotency-key': 'k'.repeat(4000) })
     expect(result).toHaveProperty('tasks')
   })
@@ -174,7 +171,7 @@ describe('Idempotency-Key', () => {
 
 describe('A2A-Version', () => {
   it.each(['99.0', '0.3', '0', 'one', '1.0,0.3', '1.', '.', '-1.0', '1e0', 'x'.repeat(4000), '__proto__'])(
-    proves('R-VER-4', '%j is not offered, whatever the method'),
+    proves('R-VER-4', '%j is not supported, whatever the method'),
     async (version) => {
       const outcomes = [
         await peer.call('SendMessage', send('x'), { 'a2a-version': version }),
@@ -187,7 +184,7 @@ describe('A2A-Version', () => {
     },
   )
 
-  it.each(['1.0', ' 1.0 ', '1.0.1', '1.0.999-beta', ''])(proves('R-VER-5', '%j is spoken here'), async (version) => {
+  it.each(['1.0', ' 1.0 ', '1.0.1', '1.0.999-beta', ''])(proves('R-VER-5', '%j is supported'), async (version) => {
     const { result } = await peer.call('SendMessage', send('x'), { 'a2a-version': version })
     expect(result).toHaveProperty('task.id')
   })
@@ -199,7 +196,7 @@ describe('other headers', () => {
     ['empty extensions', { 'a2a-extensions': ' ,,, , ' }],
     ['extensions that are no URIs', { 'a2a-extensions': '__proto__, <script>, \u00ff' }],
     ['a broken traceparent', { traceparent: 'not a trace' }],
-    ['an odd Accept', { accept: 'application/xml;q=NaN' }],
+    ['an invalid Accept', { accept: 'application/xml;q=NaN' }],
     ['forwarded nonsense', { 'x-forwarded-host': 'evil.example', 'x-forwarded-for': '::::', forwarded: 'host=evil' }],
     ['a method override', { 'x-http-method-override': 'DELETE' }],
   ])(proves('R-EXT-2', '%s are ignored'), async (_, headers) => {

@@ -1,4 +1,4 @@
-/** Ids that callers choose may be equally long in every store: one that does not fit is refused, and no store is in trouble. */
+/** Client-supplied ids have the same limit in every store. The server rejects longer ids before the store sees them. */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { freshDatabase } from '../postgres/database.js'
@@ -19,7 +19,7 @@ const stores: Readonly<Record<string, () => Promise<string>>> = {
   postgres: async () => await freshDatabase(server),
 }
 
-/** Takes the most room of all characters where text is kept. */
+/** A character of four bytes in UTF-8. */
 const longest = '\0'.repeat(255)
 const tooLong = Array.from({ length: 6000 }, (_, n) => (n * 7919).toString(36).at(-2) ?? 'x').join('')
 const url = 'http://127.0.0.1:9/'
@@ -32,7 +32,7 @@ describe.each(Object.keys(stores))('ids on %s', (name) => {
       advanced: { engine: { dedupeByMessageId: true } },
     })
 
-  it('of 255 characters are taken, whatever they are', async () => {
+  it('of 255 characters are accepted, whatever the characters', async () => {
     await using peer = await peerOn()
     const { result } = await peer.call('SendMessage', {
       message: message('hello', { contextId: longest, messageId: longest }),
@@ -42,7 +42,7 @@ describe.each(Object.keys(stores))('ids on %s', (name) => {
     assert.equal((created.result as { id: string }).id, longest)
   })
 
-  it('that are longer are refused by name', async () => {
+  it('that are longer are rejected with the name of the field', async () => {
     await using peer = await peerOn()
     for (const id of [`${longest}x`, tooLong]) {
       for (const field of ['contextId', 'messageId'])

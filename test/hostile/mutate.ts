@@ -1,4 +1,4 @@
-/** Small damages to a JSON value: a member deleted, doubled, renamed, retyped, swapped or wrapped. */
+/** Mutations of a JSON value: deletes, duplicates, renames, retypes, swaps or wraps a member. */
 import fc from 'fast-check'
 import { jsonValue } from './arbitraries.js'
 
@@ -33,7 +33,7 @@ const damage: fc.Arbitrary<Damage> = fc.oneof(
   ),
 )
 
-/** JSON text of one of the values, with one to three damages, each at a random place. */
+/** JSON text of one of the values, with one to three mutations at random places. */
 export function damaged<T>(values: readonly T[], bodyOf: (value: T) => Json): fc.Arbitrary<readonly [T, string]> {
   const damages = fc.array(fc.tuple(fc.nat(), damage), { minLength: 1, maxLength: 3 })
   return fc.tuple(fc.constantFrom(...values), damages).map(([value, chosen]) => {

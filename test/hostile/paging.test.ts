@@ -1,4 +1,4 @@
-/** Pages asked for wrongly, and page tokens that are somebody else's, somewhere else's or nobody's. */
+/** Invalid page sizes, and page tokens of other callers, of other lists, or forged. */
 import assert from 'node:assert/strict'
 import { apiKey } from 'dragoman'
 import { describe, it } from 'vitest'
@@ -64,7 +64,7 @@ describe.each(stores)('pages of tasks on %s', (store) => {
     assertFault(await peer.rest('GET', `/tasks?${name}=${encodeURIComponent(String(value))}`), field)
   })
 
-  it(proves('R-LIST-2', 'times at the ends of the calendar find what they should'), async () => {
+  it(proves('R-LIST-2', 'the earliest and latest times select the right tasks'), async () => {
     await using peer = await startPeer(undefined, { store })
     await peer.call('SendMessage', send('one'))
     for (const [statusTimestampAfter, found] of [
@@ -83,7 +83,7 @@ describe.each(stores)('pages of tasks on %s', (store) => {
   })
 
   it.each(['garbage', '!!!', '=', '\0', '\ud800', 'null', '[]', '{}', 'x'.repeat(100_000), ...forged()])(
-    proves('R-LIST-6', 'the token %j is refused'),
+    proves('R-LIST-6', 'the token %j is rejected'),
     async (pageToken) => {
       await using peer = await startPeer(undefined, { store })
       await fill(peer, 2)
@@ -96,7 +96,7 @@ describe.each(stores)('pages of tasks on %s', (store) => {
     },
   )
 
-  it(proves('R-LIST-6', 'a token is good for the filter it was made for, and no other'), async () => {
+  it(proves('R-LIST-6', 'a token is valid for its filter only'), async () => {
     await using peer = await startPeer(undefined, { store })
     await fill(peer, 3)
     const filters: readonly object[] = [
@@ -120,7 +120,7 @@ describe.each(stores)('pages of tasks on %s', (store) => {
     }
   })
 
-  it(proves('R-LIST-6', 'a token that was tampered with never shows a task twice or a foreign one'), async () => {
+  it(proves('R-LIST-6', 'a modified token never shows a task twice or a task of another caller'), async () => {
     const auth = [apiKey({ 'key-a': 'alice', 'key-b': 'bob' })]
     await using peer = await startPeer(undefined, { store, auth })
     const [alice, bob] = [{ 'x-api-key': 'key-a' }, { 'x-api-key': 'key-b' }]
@@ -139,7 +139,7 @@ describe.each(stores)('pages of tasks on %s', (store) => {
     }
   })
 
-  it(proves('R-PUSH-4', 'pages of webhooks take tokens of any kind without failing'), async () => {
+  it(proves('R-PUSH-4', 'lists of webhooks accept any token without an internal error'), async () => {
     await using peer = await startPeer(undefined, { store })
     const { result } = await peer.call('SendMessage', send('hook me'))
     const { task } = result as { task: { id: string } }
@@ -167,7 +167,7 @@ async function fill(peer: Peer, count: number): Promise<void> {
   }
 }
 
-/** Tokens of the right make and the wrong content. */
+/** Tokens with a valid format and invalid content. */
 function forged(): readonly string[] {
   const contents = [
     [],

@@ -1,10 +1,10 @@
-/** Requests whose envelope is right and whose content is not: the code, and the path of the field at fault. */
+/** Requests with a valid envelope and invalid content: the error has the code and the path of the invalid field. */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { message, type Peer, send, startPeer } from './peer.js'
 
-// One server for the whole table: it has to take every blow and go on.
+// One server for the whole table: no case may affect the next.
 let peer: Peer
 
 beforeAll(async () => {
@@ -81,7 +81,7 @@ const faults: readonly [name: string, params: unknown, field: string][] = [
   ],
   ['a webhook that is a string', hook('https://x.example'), 'configuration.taskPushNotificationConfig'],
   ['a webhook without url', hook({}), 'configuration.taskPushNotificationConfig.url'],
-  ['a webhook to nowhere', hook({ url: 'nowhere' }), 'configuration.taskPushNotificationConfig.url'],
+  ['a webhook with an invalid URL', hook({ url: 'nowhere' }), 'configuration.taskPushNotificationConfig.url'],
   ['a webhook to a script', hook({ url: 'javascript:alert(1)' }), 'configuration.taskPushNotificationConfig.url'],
   ['a webhook to a file', hook({ url: 'file:///etc/hosts' }), 'configuration.taskPushNotificationConfig.url'],
   [
@@ -132,7 +132,7 @@ describe('sends', () => {
     assert.equal(error?.reason, 'INVALID_PARAMS')
   })
 
-  it('names several faults at once, and not without end', async () => {
+  it('reports several faults, up to a limit', async () => {
     const parts = Array.from({ length: 20_000 }, () => ({ text: 5 }))
     const { error, text } = await peer.call('SendMessage', { message: { parts } })
     assert.equal(error?.reason, 'INVALID_PARAMS')
@@ -141,7 +141,7 @@ describe('sends', () => {
   })
 })
 
-describe('tasks that are not there', () => {
+describe('unknown tasks', () => {
   const ids = [
     'nope',
     '0',
@@ -158,7 +158,7 @@ describe('tasks that are not there', () => {
     '[object Object]',
   ]
 
-  it.each(ids)(proves(['R-GET-1', 'R-CANCEL-3', 'R-SUB-3', 'R-PUSH-5'], '%j is found by no method'), async (id) => {
+  it.each(ids)(proves(['R-GET-1', 'R-CANCEL-3', 'R-SUB-3', 'R-PUSH-5'], 'no method finds %j'), async (id) => {
     const calls: readonly [string, object][] = [
       ['GetTask', { id }],
       ['CancelTask', { id }],

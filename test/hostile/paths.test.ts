@@ -68,7 +68,7 @@ describe('paths', () => {
     assert.ok(answer.status === 404 || answer.status === 400, `${answer.status}: ${answer.text}`)
     assertNoTraces(answer.text, path)
     assert.ok(!/set-cookie/i.test(answer.headers))
-    // Paths outside every agent have no binding to speak.
+    // Paths outside every agent have no binding.
     if (new URL(path, served.url).pathname.startsWith('/echo/')) assert.ok(readRest(answer, { sent: path }).error)
   })
 
@@ -80,7 +80,7 @@ describe('paths', () => {
   })
 })
 
-describe('requests that are not HTTP as it should be', () => {
+describe('invalid HTTP requests', () => {
   it.each<[string, string]>([
     ['an unknown verb', 'EAT /echo HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     ['a verb in lower case', 'get /echo HTTP/1.1\r\nHost: localhost\r\n\r\n'],
@@ -124,7 +124,7 @@ describe('requests that are not HTTP as it should be', () => {
     assert.ok(!answer.text.includes('secret'))
   })
 
-  it('an absolute address in the request line does not lead elsewhere', async () => {
+  it('an absolute URL in the request line is served by its path', async () => {
     using client = await connect(served.url)
     await client.write('GET http://evil.example/echo/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const answer = await client.answer()

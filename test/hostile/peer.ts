@@ -1,4 +1,4 @@
-/** An agent in this process, without a port, and callers for both bindings that check every answer. */
+/** Serves an agent in this process, without a port. Its callers for both bindings check every response. */
 import assert from 'node:assert/strict'
 import type { Agent } from 'dragoman'
 import type { LogEntry } from 'dragoman/engine'
@@ -10,12 +10,12 @@ import { within } from './waiting.js'
 export type Bytes = string | Uint8Array<ArrayBuffer>
 export type Headed = Readonly<Record<string, string>>
 
-/** No answer by then counts as none. Generous, and less than a test may take. */
+/** Timeout of a response; shorter than the timeout of a test. */
 const patienceMs = 3000
 
 export class Peer implements AsyncDisposable {
   readonly handler: FetchHandler
-  /** What the server logged, and no caller may see. */
+  /** Log entries of the server, which no caller may see. */
   readonly logs: LogEntry[]
   readonly #check: CheckOptions
   #lastId = 0
@@ -36,7 +36,7 @@ export class Peer implements AsyncDisposable {
     return readRpc(await this.#fetch(request), { ...this.#check, sent: shown(body) + shown(headers) })
   }
 
-  /** Calls a method; `params` may be JSON text, to send what no JavaScript value can express. */
+  /** Calls a method; `params` may be JSON text, for content that no JavaScript value can express. */
   async call(method: string, params: unknown, headers: Headed = {}): Promise<Outcome> {
     this.#lastId += 1
     return await this.rpc(envelope(method, params, this.#lastId), headers)
@@ -70,7 +70,7 @@ export class Peer implements AsyncDisposable {
     return await within(patienceMs, `an answer to ${request.method} ${new URL(request.url).pathname}`, answer())
   }
 
-  /** The server is well: it does an ordinary job. */
+  /** Checks that the server still completes an ordinary task. */
   async assertAlive(): Promise<void> {
     const { result } = await this.call('SendMessage', send('still there?'))
     const { task } = result as { task: { status: { state: string } } }
@@ -90,11 +90,11 @@ export async function startPeer(
   const { mayBeInternal = false, ...rest } = options
   const logs: LogEntry[] = []
   const log = (entry: LogEntry) => {
-    // Webhooks that callers make up fail, and that is worth a warning.
+    // Deliveries to made-up webhooks fail, which the server logs as warnings.
     if (entry.level !== 'debug' && !/^(Webhook|A registered webhook) /.test(entry.message)) logs.push(entry)
   }
-  // The answers are checked for v1.0's form; calls without a version would be refused in 0.3's.
-  // A busy machine stalls the event loop: that is no fault of the server.
+  // The checks expect the form of v1.0; calls without a version would be rejected in the form of 0.3.
+  // A busy machine stalls the event loop, which is not a fault of the server.
   const advanced = { ...rest.advanced, engine: { stallMs: 0, ...rest.advanced?.engine } }
   const handler = await createHandler(agent, { log, dialects: ['v1'], ...rest, advanced })
   return new Peer(handler, logs, { mayBeInternal })

@@ -1,4 +1,4 @@
-/** Anything at all: random JSON, random bytes, and good requests with something wrong, by the hundreds. */
+/** Random JSON, random bytes, and mutated valid requests. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -28,8 +28,8 @@ afterAll(async () => {
   await peer[Symbol.asyncDispose]()
 })
 
-// `rpc`, `call` and `rest` check the form of every answer and how long it took; more is said where more is known.
-describe('whatever is sent, the answer is well-formed', { timeout: 60_000 }, () => {
+// `rpc`, `call` and `rest` check the form and the time of every response; some properties check more.
+describe('the response is well-formed for any request', { timeout: 60_000 }, () => {
   it(proves('R-RPC-2', 'random JSON as a JSON-RPC body'), () =>
     holds(300, jsonValue(), async (value) => {
       const { error } = await peer.rpc(JSON.stringify(value))
@@ -71,7 +71,7 @@ describe('whatever is sent, the answer is well-formed', { timeout: 60_000 }, () 
     }),
   )
 
-  it(proves('R-RPC-2', 'good requests with random bytes in them'), () =>
+  it(proves('R-RPC-2', 'valid requests with random bytes in them'), () =>
     holds(300, fc.tuple(fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 4 })), async ([place, noise]) => {
       const bytes = new TextEncoder().encode(envelope('SendMessage', send('hello')))
       bytes.set(noise, place % (bytes.length - noise.length))
@@ -79,7 +79,7 @@ describe('whatever is sent, the answer is well-formed', { timeout: 60_000 }, () 
     }),
   )
 
-  it(proves('R-RPC-2', 'good requests cut short'), () =>
+  it(proves('R-RPC-2', 'truncated valid requests'), () =>
     holds(200, fc.nat(), async (place) => {
       const body = envelope('SendMessage', send('hello'))
       const { error } = await peer.rpc(body.slice(0, place % body.length))
@@ -87,16 +87,13 @@ describe('whatever is sent, the answer is well-formed', { timeout: 60_000 }, () 
     }),
   )
 
-  it(
-    proves('R-ERR-8', 'good requests of every method with members deleted, doubled, renamed and retyped'),
-    async () => {
-      const requests = await validRequests(peer)
-      const bodyOf = ({ method, params }: ValidRequest) => ({ jsonrpc: '2.0', id: 1, method, params })
-      await holds(600, damaged(requests, bodyOf), async ([, body]) => {
-        await peer.rpc(body)
-      })
-    },
-  )
+  it(proves('R-ERR-8', 'mutated valid requests of every method'), async () => {
+    const requests = await validRequests(peer)
+    const bodyOf = ({ method, params }: ValidRequest) => ({ jsonrpc: '2.0', id: 1, method, params })
+    await holds(600, damaged(requests, bodyOf), async ([, body]) => {
+      await peer.rpc(body)
+    })
+  })
 
   it(proves('R-ERR-8', 'the same on HTTP+JSON'), async () => {
     const requests = (await validRequests(peer)).filter(({ path }) => path !== undefined)
@@ -125,7 +122,7 @@ describe('whatever is sent, the answer is well-formed', { timeout: 60_000 }, () 
   it(proves('R-REST-1', 'random ids in every path'), () =>
     holds(200, fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }), async (id) => {
       const segment = encodeURIComponent(id)
-      if (segment === '.' || segment === '..') return // a URL resolves these away
+      if (segment === '.' || segment === '..') return // a URL removes these segments
       for (const [method, path] of [
         ['GET', `/tasks/${segment}`],
         ['POST', `/tasks/${segment}:cancel`],
@@ -161,7 +158,7 @@ describe('whatever is sent, the answer is well-formed', { timeout: 60_000 }, () 
   )
 })
 
-describe('what is valid comes back as it was', { timeout: 60_000 }, () => {
+describe('valid values are returned unchanged', { timeout: 60_000 }, () => {
   it.each(['memory', 'sqlite::memory:'])(proves('R-HIST-6', 'messages of all kinds, on %s'), async (store) => {
     await using other = await startPeer(undefined, { store })
     await holds(200, validMessage, async (sent) => {
@@ -185,7 +182,7 @@ describe('what is valid comes back as it was', { timeout: 60_000 }, () => {
     }),
   )
 
-  it(proves('R-JSON-14', 'text as the agent repeats it'), () =>
+  it(proves('R-JSON-14', 'text in the reply of the agent'), () =>
     holds(
       200,
       wellFormedText.filter((text) => text !== ''),

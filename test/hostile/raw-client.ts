@@ -1,11 +1,11 @@
-/** A TCP client that sends exactly the bytes it is told to, for what no HTTP client would send. */
+/** A TCP client that sends the given bytes, for requests that no HTTP client can send. */
 import { connect as connectSocket, type Socket } from 'node:net'
 import type { Answer } from './answers.js'
 import { eventually, within } from './waiting.js'
 
 export class RawClient implements Disposable {
   readonly socket: Socket
-  /** Settles when the connection is over, by whichever side. */
+  /** Settles when either side has closed the connection. */
   readonly closed: Promise<void>
   isClosed = false
   #received = Buffer.alloc(0)
@@ -18,29 +18,29 @@ export class RawClient implements Disposable {
         resolve()
       })
     })
-    socket.on('error', () => undefined) // a server that hangs up is what many of these tests are about
+    socket.on('error', () => undefined) // many tests expect the server to close the connection
     socket.on('data', (chunk) => {
       this.#received = Buffer.concat([this.#received, chunk])
     })
   }
 
-  /** What has arrived and was not taken as an answer. */
+  /** Received bytes that are not part of a response read before. */
   get received(): string {
     return this.#received.toString('latin1')
   }
 
-  /** Resolves when the bytes have left, or the connection is over. */
+  /** Resolves when the bytes are written or the connection is closed. */
   async write(bytes: string | Uint8Array): Promise<void> {
     if (this.isClosed) return
     await Promise.race([new Promise<void>((resolve) => this.socket.write(bytes, () => resolve())), this.closed])
   }
 
-  /** Takes the next whole HTTP answer. */
+  /** Reads the next complete HTTP response. */
   async answer(ms = 5000): Promise<Answer & { readonly headers: string }> {
     return await eventually(ms, 'an HTTP answer', () => this.#take())
   }
 
-  /** The next answer; absent when the server hung up without one. */
+  /** Reads the next response; `undefined` if the server closes the connection first. */
   async answerOrEnd(ms = 5000): Promise<(Answer & { readonly headers: string }) | undefined> {
     const seen = await eventually(
       ms,
@@ -101,7 +101,7 @@ export function post(path: string, body: string, headers: Readonly<Record<string
   return postHead(path, { 'Content-Length': Buffer.byteLength(body), ...headers }) + body
 }
 
-/** One piece of a chunked body. */
+/** One chunk of a chunked body. */
 export function chunk(content: string): string {
   return `${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`
 }

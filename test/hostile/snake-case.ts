@@ -1,4 +1,4 @@
-/** A request with the names of the protocol file. What is inside open objects belongs to the sender and stays. */
+/** Renames the members of a request to those of the proto file, except inside open objects. */
 const open: ReadonlySet<string> = new Set(['metadata', 'data'])
 
 export function snakeCased(value: unknown): unknown {

@@ -1,4 +1,4 @@
-/** Connections that stall, drip, pipeline, or speak something else: deadlines are kept and others are served. */
+/** Connections that stall, send slowly, pipeline, or use another protocol: deadlines apply, and other connections are served. */
 import assert from 'node:assert/strict'
 import { type ClientHttp2Stream, connect as connectHttp2, constants, type OutgoingHttpHeaders } from 'node:http2'
 import { type AgentService, type Served, serve } from 'dragoman'
@@ -13,7 +13,7 @@ import { connect, post, postHead, type RawClient } from './raw-client.js'
 import { eventually, within } from './waiting.js'
 
 const deadlines = { firstByteMs: 250, headersMs: 300, bodyMs: 400 }
-/** Long after every deadline above, and long before any of the defaults. */
+/** Much longer than the deadlines above, and much shorter than the defaults. */
 const patienceMs = 5000
 
 describe('a connection that stalls', { timeout: 20_000 }, () => {
@@ -55,7 +55,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     await assertServing(served)
   })
 
-  it('is cut when it was served once, and stalls in its second request', async () => {
+  it('is closed when it stalls in its second request', async () => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('first'))))
@@ -64,7 +64,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     await assertCut(client)
   })
 
-  it('is cut when half a request came in the same packet as a whole one', async () => {
+  it('is closed when it stalls in a request that began in the packet of the previous one', async () => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(`${post('/', envelope('SendMessage', send('first')))}POST / HTTP/1.1\r\nHost: loc`)
@@ -72,7 +72,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     await assertCut(client)
   })
 
-  it('is cut in its body when it was served once', async () => {
+  it('is closed when it stalls in the body of its second request', async () => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('first'))))
@@ -81,7 +81,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     await assertCut(client)
   })
 
-  it('does not keep others from being served, two hundred at once', async () => {
+  it('does not block others: 200 stalled connections', async () => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     using stalled = stack(await Promise.all(Array.from({ length: 200 }, () => connect(served.url))))
     for (const [place, client] of stalled.clients.entries())
@@ -91,15 +91,15 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
   })
 })
 
-describe('a connection that is merely slow', { timeout: 20_000 }, () => {
-  it('is served when it sends byte by byte, but in time', async () => {
+describe('a slow connection', { timeout: 20_000 }, () => {
+  it('is served when it sends byte by byte within the deadline', async () => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
     for (const byte of post('/', envelope('SendMessage', send('slowly')))) await client.write(byte)
     expect(readRpc(await client.answer()).result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
   })
 
-  it(proves('R-SEND-7', 'may wait for its answer far longer than for its request'), async () => {
+  it(proves('R-SEND-7', 'may wait for its response longer than the deadline of requests'), async () => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send(`sleep ${deadlines.bodyMs * 3}`))))
@@ -112,7 +112,7 @@ describe('a connection that is merely slow', { timeout: 20_000 }, () => {
     using other = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('first'))))
     await client.answer()
-    // Another connection measures the time: when it is cut, the idle one has been idle for longer than any deadline.
+    // Another connection measures the time: when the server closes it, the idle one has been idle for longer than any deadline.
     await other.write('POST')
     await other.closes(patienceMs)
     using third = await connect(served.url)
@@ -140,7 +140,7 @@ describe('one connection, many requests', () => {
     for (let i = 0; i < 100; i++) assert.equal(readRpc(await client.answer()).id, i)
   })
 
-  it('keeps the order when the first takes longest', async () => {
+  it('keeps the order when the first request takes longest', async () => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
     await client.write(
@@ -151,7 +151,7 @@ describe('one connection, many requests', () => {
     assert.equal(readRpc(await client.answer()).id, 'fast')
   })
 
-  it('serves both bindings, streams and errors between each other', async () => {
+  it('serves both bindings, streams and errors in any sequence', async () => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
     await client.write(
@@ -176,7 +176,7 @@ describe('one connection, many requests', () => {
     assert.equal((await client.answer()).status, 200)
   })
 
-  it('closes when it is asked to', async () => {
+  it('closes after `Connection: close`', async () => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('hello')), { Connection: 'close' }))
@@ -184,7 +184,7 @@ describe('one connection, many requests', () => {
     await client.closes(patienceMs)
   })
 
-  it('survives clients that send a request and hang up at once', async () => {
+  it('survives clients that send a request and close the connection at once', async () => {
     await using served = await serve(echoAgent)
     for (let i = 0; i < 50; i++) {
       using client = await connect(served.url)
@@ -241,7 +241,7 @@ describe('HTTP/2 without TLS', () => {
       // No response ends before its stream is reset.
       const wrap = (service: AgentService) => ({ ...service, getTask: () => new Promise<never>(() => undefined) })
       await using served = await serve(echoAgent, { advanced: { wrap } })
-      // Several connections, and resets of streams that the server knows already: closing such a session is delicate.
+      // Several connections, and resets of streams that the server knows already: the server must close such a session without an error.
       for (let round = 0; round < 4; round++) {
         const session = connectHttp2(served.url)
         session.on('error', () => undefined)
@@ -276,7 +276,7 @@ describe('HTTP/2 without TLS', () => {
     const call = (headers: OutgoingHttpHeaders, end: (stream: ClientHttp2Stream) => void) => {
       const stream = session.request(headers)
       stream.resume()
-      // The request is still open: clients reset such streams, because the response is complete.
+      // Clients reset streams whose request is still open, because the response is complete.
       stream.once('end', () => stream.close(constants.NGHTTP2_NO_ERROR))
       end(stream)
       return new Promise((resolve) => stream.once('close', resolve))
@@ -307,7 +307,7 @@ describe('HTTP/2 without TLS', () => {
     session.destroy()
   })
 
-  it('fails where gRPC is off in a real HTTP/2 client, which is not left waiting', async () => {
+  it('fails at once in an HTTP/2 client if gRPC is off', async () => {
     await using served = await serve(echoAgent, { advanced: { grpc: false } })
     const session = connectHttp2(served.url)
     const failure = new Promise((resolve) => session.once('error', resolve))
@@ -386,7 +386,7 @@ describe('connections beyond a limit', () => {
   })
 })
 
-/** Hung up, with a 408 or without a word. */
+/** Expects that the server closed the connection, with a 408 or without a response. */
 async function assertCut(client: RawClient): Promise<void> {
   await client.closes(patienceMs)
   assert.match(client.received, /^(HTTP\/1\.1 408 |$)/)
@@ -411,7 +411,7 @@ function stack(clients: readonly RawClient[]): { readonly clients: readonly RawC
 deadlines satisfies Deadlines
 
 describe('a request with two hosts', () => {
-  it.each(['localhost', 'elsewhere.example'])('is refused, and so is all behind it (%s)', async (second) => {
+  it.each(['localhost', 'elsewhere.example'])('is rejected, with all requests after it (%s)', async (second) => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
     const twice = post('/', envelope('SendMessage', send('hi')), { hOST: second })

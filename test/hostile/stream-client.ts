@@ -1,4 +1,4 @@
-/** A client of streams that reads when it is told to, and can hang up at any moment. */
+/** A client of streams that can pause reading and close the connection at any time. */
 import assert from 'node:assert/strict'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
@@ -18,10 +18,10 @@ export class StreamClient implements Disposable {
   constructor(request: ClientRequest, response: IncomingMessage) {
     this.#request = request
     this.response = response
-    response.on('error', () => undefined) // hanging up is no news to the one who does it
+    response.on('error', () => undefined) // the client closes the connection itself
   }
 
-  /** Begins to read. Before that not a byte of the stream is taken from the socket. */
+  /** Begins to read. Until then the socket is not read. */
   read(): this {
     const parser = createParser({ onEvent: (event) => this.events.push(parse(event)) })
     this.response.setEncoding('utf8')
@@ -50,7 +50,7 @@ export class StreamClient implements Disposable {
   }
 }
 
-/** Posts to a JSON-RPC endpoint on a connection of its own; resolves with the headers of the stream. */
+/** Posts to a JSON-RPC endpoint on a new connection; resolves with the headers of the stream. */
 export async function openStream(
   url: string,
   method: string,
@@ -79,7 +79,7 @@ function parse({ id, data }: EventSourceMessage): StreamEvent {
   return { id: Number(id), body: result ?? {} }
 }
 
-/** The task of a stream, which its first event tells. */
+/** The id of the task, from the first event of a stream. */
 export function taskIdOf(events: readonly StreamEvent[]): string {
   const { id } = (events[0]?.body.task ?? {}) as { id?: string }
   return id ?? assert.fail('a stream begins with its task')

@@ -1,4 +1,4 @@
-/** Readers that are slow, silent or gone: the agent does not notice, nothing is missed, nobody is left behind. */
+/** Slow, paused and disconnected readers: the agent continues, no event is lost, and no subscription leaks. */
 import assert from 'node:assert/strict'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { setFlagsFromString } from 'node:v8'
@@ -21,17 +21,17 @@ describe.each(stores)('a reader that pauses, on %s', { timeout: 60_000 }, (store
   it(proves('E-5', 'does not stop the agent, and then gets every event once and in order'), async () => {
     await using served = await serve(echoAgent, { store })
     using paused = await openStream(served.url, 'SendStreamingMessage', send('chunks 20000'))
-    // Not a byte of the stream has been read when the task is over.
+    // The stream is unread when the task ends.
     await eventually(30_000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
     assertWhole(await paused.read().ends(10_000), 20_000)
   })
 
-  it(proves('E-5', 'is one of several, and the others are not held up'), async () => {
+  it(proves('E-5', 'does not delay other readers'), async () => {
     await using served = await serve(echoAgent, { store })
     using quick = (await openStream(served.url, 'SendStreamingMessage', send('chunks 20000'))).read()
     await quick.sees(1)
     const id = taskIdOf(quick.events)
-    // It may have ended meanwhile: then the log is read from the beginning.
+    // If the task has ended meanwhile, the log is read from the beginning.
     using paused = await openStream(served.url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })
     assertWhole(await quick.ends(30_000), 20_000)
     assertWhole(await paused.read().ends(10_000), 20_000)
@@ -56,7 +56,7 @@ describe.each(stores)('a log on %s', { timeout: 20_000 }, (store) => {
     assertWhole(await replay.ends(), 100)
   })
 
-  it(proves('E-4', 'of a task that goes on is followed from its beginning'), async () => {
+  it(proves('E-4', 'of a running task is followed from its beginning'), async () => {
     await using served = await serve(echoAgent, { store })
     using first = (await openStream(served.url, 'SendStreamingMessage', send('chunks 1500 1'))).read()
     await first.sees(1100, 15_000)
@@ -71,7 +71,7 @@ describe('a reader that never reads', { timeout: 30_000 }, () => {
   const pieces = 4000
   const piece = 'x'.repeat(8 * 1024)
 
-  /** 32 MB, in pieces that come one by one as they would from a model. */
+  /** 32 MB in small chunks, as from a model. */
   const talkative = agent('Talkative', async function* () {
     for (let i = 0; i < pieces; i++) {
       yield artifact('talk', text(piece), { append: i > 0 })
@@ -79,7 +79,7 @@ describe('a reader that never reads', { timeout: 30_000 }, () => {
     }
   })
 
-  it(proves('E-5', 'has no more than a little of its stream waiting for it in memory'), async () => {
+  it(proves('E-5', 'buffers only a small part of its stream in memory'), async () => {
     const calls = new WatchedCalls()
     const handler = await createHandler(talkative, { advanced: { wrap: calls.wrap } })
     const response = await handler.fetch(
@@ -95,7 +95,7 @@ describe('a reader that never reads', { timeout: 30_000 }, () => {
       return ((await listed.json()) as { totalSize: number }).totalSize === 1
     }
     await eventually(20_000, 'the task to end', isOver)
-    // 64 KB wait for the socket; a few times that is fair, all of it is not.
+    // The socket buffers 64 KB. A few times that is acceptable, the whole stream is not.
     const waiting = calls.pulled * piece.length
     assert.ok(waiting < 2 * 1024 * 1024, `${Math.round(waiting / 1024 / 1024)} MB wait for a reader that does not read`)
     await response.body?.cancel()
@@ -107,7 +107,7 @@ describe('a reader that never reads', { timeout: 30_000 }, () => {
 describe.each(stores)('paused readers of large events, on %s', { timeout: 60_000 }, (store) => {
   const events = 48
   const readers = 10
-  /** Each event is an artifact of its own, 256 KB. */
+  /** Each event is a separate artifact of 256 KB. */
   const large = agent('Large', async function* () {
     for (let i = 0; i < events; i++) yield artifact(`part ${i}`, text(String(i % 10).repeat(256 * 1024)))
   })
@@ -118,11 +118,11 @@ describe.each(stores)('paused readers of large events, on %s', { timeout: 60_000
     const { task } = (await call(served, 'SendMessage', now)) as { task: { id: string } }
     await eventually(20_000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
     const open = binding === 'HTTP' ? pausedSse : pausedGrpc
-    // Code that is loaded with the first reader is not the readers'.
+    // The first reader loads code, which must not be counted.
     await (await open(served.url, task.id)).rest()
     const before = heldBytes()
     const paused = await Promise.all(Array.from({ length: readers }, () => open(served.url, task.id)))
-    // Every reader has seen a first byte: what was read for it is in memory, unless it was let go.
+    // Every reader has received a first byte, so events that the server buffers for it are in memory.
     const perReader = () => (heldBytes() - before) / readers
     await eventually(20_000, 'less than 1 MB', () => perReader() < 1024 * 1024).catch((error: Error) => {
       assert.fail(`${error.message}: ${Math.round(perReader() / 1024)} KB a reader`)
@@ -157,14 +157,14 @@ describe('many unread streams on one HTTP/2 connection', { timeout: 60_000 }, ()
     const session = connectHttp2(served.url)
     const streams = Array.from({ length: count }, () => subscribeOver(session, task.id))
     await eventually(20_000, 'all of them to start', () => started === count + 1)
-    // Until nothing moves any more.
+    // Wait until the server stops sending.
     let [last, held] = [0, -1]
     await eventually(20_000, 'them to settle', () => {
       ;[last, held] = [held, heldBytes() - before]
       return Math.abs(held - last) < 64 * 1024
     })
     assert.ok(held < 16 * 1024 * 1024, `${Math.round(held / 1024 / 1024)} MB are held for ${count} streams`)
-    // All of them go on when they are read.
+    // All of them continue when they are read.
     const sizes = await Promise.all(streams.map(bytesOf))
     for (const size of sizes) assert.ok(size > 8 * 256 * 1024)
     session.close()
@@ -188,7 +188,7 @@ describe('many streams that wait for each other on one connection', () => {
     assert.equal(most, 1)
   })
 
-  it('are not accepted without end: the connection is closed', async () => {
+  it('are limited: the connection is closed', async () => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
     const first = post('/', envelope('SendStreamingMessage', send('sleep 60000')))
@@ -198,7 +198,7 @@ describe('many streams that wait for each other on one connection', () => {
 })
 
 interface PausedReader {
-  /** Reads on to the end of the stream, and tells how many bytes came. */
+  /** Reads to the end of the stream and returns the number of bytes. */
   rest(): Promise<number>
 }
 
@@ -211,7 +211,7 @@ async function pausedSse(url: string, id: string): Promise<PausedReader> {
   }
 }
 
-/** A plain HTTP/2 client: the gRPC client takes in whatever comes. */
+/** A plain HTTP/2 client, because the gRPC client buffers without a limit. */
 async function pausedGrpc(url: string, id: string): Promise<PausedReader> {
   const session = connectHttp2(url)
   const stream = subscribeOver(session, id)
@@ -248,15 +248,15 @@ function subscribeOver(session: ClientHttp2Session, id: string): ClientHttp2Stre
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Bytes that JavaScript holds, buffers included. */
+/** Heap and buffers, in bytes. */
 function heldBytes(): number {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }
 
-describe('a reader that is gone', { timeout: 30_000 }, () => {
-  it(proves('R-STRM-5', 'leaves nothing behind: 200 abandoned streams, then a cancel and a new one'), async () => {
+describe('a disconnected reader', { timeout: 30_000 }, () => {
+  it(proves('R-STRM-5', 'leaks nothing: 200 abandoned streams, then a cancel and a new stream'), async () => {
     const calls = new WatchedCalls()
     await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
     using first = (await openStream(served.url, 'SendStreamingMessage', send('sleep 60000'))).read()
@@ -280,7 +280,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
   })
 
   it.each([0, 1, 50, 5000])(
-    proves('R-STRM-5', 'is let go in the middle of a long stream, after %i events'),
+    proves('R-STRM-5', 'is released in the middle of a long stream, after %i events'),
     async (count) => {
       const calls = new WatchedCalls()
       await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
@@ -294,7 +294,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
     },
   )
 
-  it(proves('R-STRM-5', 'is let go when it left before its agent had said a word'), async () => {
+  it(proves('R-STRM-5', 'is released if it disconnects before the first output of the agent'), async () => {
     const calls = new WatchedCalls()
     let speak: () => void = () => undefined
     const silent = agent('Silent', async function* () {
@@ -314,7 +314,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
     await eventually(5000, 'the stream to be let go', () => calls.open === 0)
   })
 
-  it(proves('R-SEND-11', 'leaves a blocking send, and its task goes on to its end, with nobody waiting'), async () => {
+  it(proves('R-SEND-11', 'does not stop the task of a blocking send'), async () => {
     const calls = new WatchedCalls()
     await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
     using client = await connect(served.url)
@@ -326,10 +326,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
   })
 
   it(
-    proves(
-      ['R-SEND-11', 'E-10'],
-      'leaves a blocking send a hundred times over, and one task is cancelled for all of them',
-    ),
+    proves(['R-SEND-11', 'E-10'], 'leaks nothing after a hundred blocking sends, whose task is then cancelled'),
     async () => {
       const calls = new WatchedCalls()
       await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
@@ -348,7 +345,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
     },
   )
 
-  it(proves('E-4', 'comes back behind the last event it saw, and misses nothing'), async () => {
+  it(proves('E-4', 'resumes after its last event, and misses nothing'), async () => {
     await using served = await serve(echoAgent)
     const seen: StreamEvent[] = []
     using first = (await openStream(served.url, 'SendStreamingMessage', send('chunks 300 2'))).read()
@@ -369,7 +366,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
   })
 })
 
-/** Task, WORKING, every chunk, COMPLETED: once and in order, with places that rise. */
+/** Expects task, WORKING, every chunk and COMPLETED, once and in order, with rising event ids. */
 function assertWhole(events: readonly StreamEvent[], chunks: number): void {
   assert.deepEqual(
     events.map(({ id }) => id),
@@ -397,7 +394,7 @@ async function tasksIn(served: Served, status: string): Promise<number> {
   return ((await call(served, 'ListTasks', { status, historyLength: 0 })) as { totalSize: number }).totalSize
 }
 
-/** A few at a time: the listen queue of a small machine is short. */
+/** Connects a few at a time, because the listen queue of a small machine is short. */
 async function inGroups<T>(count: number, make: () => Promise<T>): Promise<readonly T[]> {
   const made: T[] = []
   while (made.length < count)

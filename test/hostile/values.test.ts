@@ -1,4 +1,4 @@
-/** Values that are valid JSON and made to hurt: deep, many, long, and with names that mean something to JavaScript. */
+/** Valid JSON with hostile values: deep, many, long, and with names that are special in JavaScript. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -59,7 +59,7 @@ describe('nesting', () => {
     await peer.assertAlive()
   })
 
-  it(proves('R-ERR-3', 'what is too deep is named by its path when the request is small'), async () => {
+  it(proves('R-ERR-3', 'a small request with too deep a value is rejected with its path'), async () => {
     await using peer = await startPeer()
     const { error } = await peer.call(
       'SendMessage',
@@ -69,7 +69,7 @@ describe('nesting', () => {
     assert.ok(error.fields[0]?.startsWith('message.parts[0].data.x[0][0]'), error.fields[0])
   })
 
-  it('keeps what is nested within reason', async () => {
+  it('keeps moderately nested values', async () => {
     await using peer = await startPeer()
     const data: unknown = JSON.parse(arrays(50))
     const { task } = taskOf(
@@ -79,7 +79,7 @@ describe('nesting', () => {
   })
 })
 
-describe('names that mean something to JavaScript', () => {
+describe('names that are special in JavaScript', () => {
   afterEach(() => {
     for (const sample of [{}, [], () => undefined, '', 0])
       assert.equal(Reflect.get(Object(sample), 'polluted'), undefined)
@@ -157,7 +157,7 @@ describe('names that mean something to JavaScript', () => {
     assert.deepEqual(task.history[0]?.metadata, metadata)
   })
 
-  it('a query may use such names too', async () => {
+  it('a query may contain such names', async () => {
     await using peer = await startPeer()
     const { result } = await peer.rest(
       'GET',
@@ -207,7 +207,7 @@ describe.each(['memory', 'sqlite::memory:'])('text on %s', (store) => {
   )
 
   it.each(texts)(
-    proves(['R-CTX-3', 'R-CTX-4'], 'a context named with %s is kept and found again, or refused by its path'),
+    proves(['R-CTX-3', 'R-CTX-4'], 'a context id with %s is stored and found again, or rejected with its path'),
     async (_, nasty) => {
       await using peer = await startPeer(undefined, { store })
       const contextId = `context-${nasty}-end`
@@ -224,7 +224,7 @@ describe.each(['memory', 'sqlite::memory:'])('text on %s', (store) => {
     },
   )
 
-  it(proves('R-CTX-7', 'contexts that differ behind a NUL are different'), async () => {
+  it(proves('R-CTX-7', 'contexts whose ids differ after a NUL are different'), async () => {
     await using peer = await startPeer(undefined, { store })
     await peer.call('SendMessage', { message: message('x', { contextId: 'same\0one' }) })
     await peer.call('SendMessage', { message: message('x', { contextId: 'same\0two' }) })
@@ -240,7 +240,7 @@ describe.each(['memory', 'sqlite::memory:'])('text on %s', (store) => {
   })
 })
 
-describe('values that look like none', () => {
+describe('values that look empty', () => {
   it.each([
     { text: '' },
     { url: '' },
@@ -303,7 +303,7 @@ describe('size', () => {
     assert.ok(text.length < 64 * 1024, `an error of ${text.length} bytes`)
   })
 
-  it('whole numbers beyond 2^53 and long fractions lose what JSON numbers lose, nothing more', async () => {
+  it('integers beyond 2^53 and long fractions lose only the precision that JavaScript numbers lose', async () => {
     await using peer = await startPeer()
     const { task } = taskOf(
       await peer.call('SendMessage', inPart(`"data":[9007199254740993,-0,1e308,5e-324,0.1,${'9'.repeat(300)}]`)),

@@ -1,6 +1,6 @@
-/** Waiting on conditions with deadlines; nothing here sleeps for its own sake. */
+/** Waits for conditions, with deadlines. */
 
-/** The value, or an error that says what was waited for in vain. */
+/** Returns the value, or throws an error that names the condition after a timeout. */
 export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -13,7 +13,7 @@ export async function within<T>(ms: number, what: string, work: Promise<T>): Pro
   }
 }
 
-/** Asks again until the answer is there. */
+/** Polls until there is a value. */
 export async function eventually<T>(
   ms: number,
   what: string,

@@ -1,10 +1,10 @@
-/** Wraps the operations of an agent and counts who still follows: every stream that began has to end. */
+/** Wraps the operations of an agent and counts open streams, so that tests see leaks. */
 import type { AgentService, CallContext, StreamItem } from 'dragoman'
 
 export class WatchedCalls {
-  /** Streams that are being read, and blocking sends that wait. */
+  /** Open streams and blocking sends. */
   open = 0
-  /** Events handed to the transport. */
+  /** Events passed to the transport. */
   pulled = 0
 
   readonly wrap = (service: AgentService): AgentService => ({
