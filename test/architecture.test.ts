@@ -1,4 +1,4 @@
-/** Who may import whom. Changing an arrow is a visible edit of the table below. */
+/** Rules about imports. The table below lists the allowed ones. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { agent, serve, working } from '../src/index.js'
 
 const src = fileURLToPath(new URL('../src/', import.meta.url))
 
-/** Folders and files of `src/` that each folder may import, itself aside. Folders end in a slash. */
+/** Folders and files of `src/` that each folder may import besides itself. Folders end in a slash. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   'model/': [],
   'dialects/': ['model/'],
@@ -126,7 +126,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'testing/': [''],
 }
 
-/** What is loaded on use only, so that nobody pays for it at start-up. */
+/** Modules that are loaded on use, so that they do not slow down the start. */
 const mayLoad: Readonly<Record<string, readonly string[]>> = {
   'server/': ['stores/sqlite/index.ts', 'stores/postgres/index.ts', 'stores/simple/index.ts'],
   'client/': ['net/node-dialer.ts', 'server/handler.ts'],
@@ -146,8 +146,8 @@ interface Source {
   readonly text: string
 }
 
-/** Contract suites are no tests of ours: they are published. */
-/** Templates hold the texts of other people's files. */
+/** Contract suites are published, so they do not count as tests. */
+/** Templates are sources of generated projects. */
 const isTestCode = /\.(test|test-d|fixture)\.ts$|init-templates\.ts$/
 
 const sources: readonly Source[] = readdirSync(src, { recursive: true, encoding: 'utf8' })
@@ -229,7 +229,7 @@ function cyclesIn(edges: readonly Import[]): string[] {
 
 const covers = (allowed: string, path: string) =>
   allowed === '' || allowed.endsWith('/') ? path.startsWith(allowed) : path === allowed
-const spell = ({ from, to }: Import) => `${from} → ${to}`
+const textOf = ({ from, to }: Import) => `${from} → ${to}`
 
 /** Without patch numbers: versions of packages look the same with them. */
 const protocolVersions = new Set(createDialects().flatMap(({ versions }) => versions))
@@ -278,16 +278,16 @@ describe('the architecture', () => {
     const files = new Set(
       readdirSync(src, { recursive: true, encoding: 'utf8' }).map((file) => file.split(sep).join('/')),
     )
-    expect(inside.filter(({ to }) => !files.has(to)).map(spell)).toEqual([])
+    expect(inside.filter(({ to }) => !files.has(to)).map(textOf)).toEqual([])
   })
 
-  it.each(Object.keys(mayImport))('lets %s import what is below it, and nothing else', (folder) => {
+  it.each(Object.keys(mayImport))('lets %s import the folders in its row, and no others', (folder) => {
     const wrong = inside.filter(({ from, to, isDynamic }) => {
       if (folderOf(from) !== folder || folderOf(to) === folder) return false
       const allowed = [...(mayImport[folder] ?? []), ...(isDynamic ? (mayLoad[folder] ?? []) : [])]
       return !allowed.some((each) => covers(each, to))
     })
-    expect(wrong.map(spell)).toEqual([])
+    expect(wrong.map(textOf)).toEqual([])
   })
 
   it('has no cycles between folders', () => {
@@ -314,14 +314,14 @@ describe('the architecture', () => {
       const rank = (path: string) => engineModules.findIndex((folder) => path.startsWith(folder))
       return rank(to) >= 0 && rank(to) < (rank(from) < 0 ? 0 : rank(from))
     })
-    expect(wrong.map(spell)).toEqual([])
+    expect(wrong.map(textOf)).toEqual([])
     const shared = inside.filter(
       ({ from, to }) =>
         /^engine\/[^/]+$/.test(from) &&
         !['engine/engine.ts', 'engine/index.ts'].includes(from) &&
         engineModules.some((folder) => to.startsWith(folder)),
     )
-    expect(shared.map(spell)).toEqual([])
+    expect(shared.map(textOf)).toEqual([])
   })
 
   it('explains a v1 stream on SQLite in at most 35 files, which hold most of the code that it executes', async () => {
@@ -356,7 +356,7 @@ describe('the architecture', () => {
     }
   })
 
-  it.each(['model/', 'dialects/'])('keeps %s pure: no Node, no clock, no chance, no timers', (folder) => {
+  it.each(['model/', 'dialects/'])('keeps %s pure: no Node, no clock, no random numbers, no timers', (folder) => {
     const impure =
       /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b|\bcrypto\.|\bset(Timeout|Interval|Immediate)\b|\bfetch\(|\bprocess\.|\bBuffer\./
     const wrong = sources
@@ -366,19 +366,19 @@ describe('the architecture', () => {
     const outside = imports.filter(
       ({ from, to }) => folderOf(from) === folder && !to.endsWith('.ts') && !from.endsWith('.contract.ts'),
     )
-    expect(outside.map(spell)).toEqual([])
+    expect(outside.map(textOf)).toEqual([])
   })
 
-  it('loads what few people ask for on use only', () => {
+  it('loads rarely used modules on use only', () => {
     const heavy = /^(pino|@opentelemetry\/(?!api$).*)$|^telemetry\/prometheus\.ts$/
     const early = imports.filter(({ from, to, isDynamic }) => {
       return heavy.test(to) && !isDynamic && from !== 'telemetry/prometheus.ts'
     })
-    expect(early.map(spell)).toEqual([])
+    expect(early.map(textOf)).toEqual([])
     expect(imports.filter(({ to }) => heavy.test(to)).length).toBeGreaterThan(3)
   })
 
-  it('has entries that say what they export', () => {
+  it('has entries with explicit exports', () => {
     const entries = sources.filter(({ path }) => /(^|\/)index\.ts$/.test(path))
     expect(entries.length).toBeGreaterThan(5)
     expect(entries.filter(({ text }) => /export\s+\*/.test(text)).map(({ path }) => path)).toEqual([])
@@ -432,18 +432,18 @@ describe('the architecture', () => {
     expect(wrong.sort()).toEqual(Object.keys(exempt).sort())
   })
 
-  it('knows the members of a family by its list only', () => {
+  it('imports the members of a family in its list only', () => {
     const members = inside.filter(
       ({ from, to }) => folderOf(from) !== 'dialects/' && /^dialects\/(?!validate-card\/)[^/]+\//.test(to),
     )
-    expect(members.map(spell)).toEqual([])
+    expect(members.map(textOf)).toEqual([])
   })
 
-  it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {
+  it('is used from outside through the public entries, except the test-bed agent and fixtures', () => {
     const outside = ['conformance/', 'examples/', 'console/']
       .flatMap(filesOf)
       .flatMap(importsOf)
       .filter(({ to }) => to.startsWith('src/') && to !== 'src/testing/echo-agent.ts' && !to.endsWith('.fixture.ts'))
-    expect(outside.map(spell)).toEqual([])
+    expect(outside.map(textOf)).toEqual([])
   })
 })

@@ -31,7 +31,7 @@ describe('a dialect of the user', () => {
     expect(await card.json()).toEqual({ toyAgent: 'Shout', at: served.url })
   })
 
-  it('is spoken by clients: calls, streams, tasks and errors', async () => {
+  it('is used by clients: calls, streams, tasks and errors', async () => {
     await using served = await serve(shout, { port: 0, dialects: ['v1', toy] })
     await using client = await connect(served.url, { dialects: [toyClient], dialect: 'toy' })
     expect(client.choice).toMatchObject({ dialect: 'toy', binding: 'JSONRPC' })

@@ -216,7 +216,7 @@ describe('the package', () => {
     expect([...new Set(wrong.map(({ declaration }) => declaration))]).toEqual([])
   })
 
-  it('means one thing by each name, whatever the entry', () => {
+  it('exports one declaration under each name, in every entry', () => {
     const declarations = new Map(publicNames.map(({ name, declaration }) => [name, declaration]))
     const ambiguous = publicNames.filter(({ name, declaration }) => declarations.get(name) !== declaration)
     expect(ambiguous.map(({ entry, name }) => `${name} of ${entry}`)).toEqual([])
@@ -285,8 +285,8 @@ describe('the wire', () => {
   })
 
   it('has these errors in v1.0: JSON-RPC number, HTTP status, gRPC name', () => {
-    const spelled = Object.entries(errors).map(([code, { jsonrpc, http, grpc }]) => [code, jsonrpc, http, grpc])
-    expect(spelled).toEqual([
+    const rows = Object.entries(errors).map(([code, { jsonrpc, http, grpc }]) => [code, jsonrpc, http, grpc])
+    expect(rows).toEqual([
       ['TASK_NOT_FOUND', -32001, 404, 'NOT_FOUND'],
       ['TASK_NOT_CANCELABLE', -32002, 400, 'FAILED_PRECONDITION'],
       ['PUSH_NOTIFICATION_NOT_SUPPORTED', -32003, 400, 'FAILED_PRECONDITION'],

@@ -79,7 +79,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.deepEqual(outcomes.filter((each) => each === 'full').length, 6)
       const kept = await store.deliveries.listConfigs(key('t1'))
       assert.equal(kept.length, 3)
-      // Whichever came first: a config that is there may be replaced however full it is.
+      // An existing config may be replaced at the limit, whichever was stored first.
       const id = kept[0]?.config.id ?? ''
       assert.equal(await store.deliveries.putConfig(key('t1'), push(id, { maxConfigs: 3, dialect: '0.3' })), 'ok')
       await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), pushConfig: push('late', { maxConfigs: 3 }) })
@@ -89,7 +89,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
   })
 
   describe('delivery cursors', () => {
-    check('are due from the first event behind them, and not before', async (store) => {
+    check('are due from the first event after their position, and not before', async (store) => {
       await withCursors(store, 'h')
       assert.deepEqual(await store.deliveries.claim(claim), { cursors: [] })
       await grow(store, 3)
@@ -103,7 +103,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       })
     })
 
-    check('begin before the message they came with', async (store) => {
+    check('begin before the message that registered them', async (store) => {
       await store.append({ ...creation('t1'), pushConfig: push('h') })
       assert.equal((await claimOne(store)).seq, 0)
       await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), pushConfig: push('later') })
@@ -129,14 +129,14 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.equal((await claimOne(store)).seq, 4)
     })
 
-    check('go to exactly one of many who claim at once', async (store) => {
+    check('go to exactly one of many concurrent claims', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const claims = await Promise.all(Array.from({ length: 8 }, () => store.deliveries.claim(claim)))
       assert.equal(claims.flatMap(({ cursors }) => cursors).length, 1)
     })
 
-    check('can be held for longer, from a place further on', async (store, clock) => {
+    check('can be moved and held for longer', async (store, clock) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
@@ -331,7 +331,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.deepEqual(await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 }), [second])
     })
 
-    check('are not written when the cursor was lost', async (store, clock) => {
+    check('are not written when the claim was lost', async (store, clock) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)

@@ -45,7 +45,7 @@ export interface ClaimedCursor {
   readonly fencingToken: number
 }
 
-/** Which delivery cursors to take. */
+/** Options of `DeliveryStore.claim`. */
 export interface CursorClaimRequest extends ClaimRequest {
   /** The longest wait between two attempts. If the clock of the store was set back, no cursor waits longer. */
   readonly maxRetryMs?: number

@@ -1,4 +1,4 @@
-/** What is past its time goes; the rest stays. */
+/** Cases of retention, idempotency keys and stats. */
 import assert from 'node:assert/strict'
 import { wholeHistory } from '../model/history-window.js'
 import { append, chunk, creation, ending, key, message } from './contract-steps.js'
@@ -79,7 +79,7 @@ export function keysContract(describe: TestRunner['describe'], check: Check): vo
     const idempotency = { key: 'k1', digest: 'd1', ttlMs: 5000 }
     const keyed = (id: string): Append => ({ ...creation(id), idempotency })
 
-    check('make a send happen once', async (store) => {
+    check('make a send run once', async (store) => {
       assert.equal((await store.append(keyed('t1'))).result, 'ok')
       assert.equal((await store.append(keyed('t2'))).result, 'key-taken')
       assert.equal(await store.load(key('t2')), undefined)
@@ -92,7 +92,7 @@ export function keysContract(describe: TestRunner['describe'], check: Check): vo
       assert.equal((await store.append(keyed('t1'))).result, 'key-taken')
     })
 
-    check('remember where a follow-up was accepted', async (store) => {
+    check('keep the sequence at which a follow-up was accepted', async (store) => {
       await store.append(creation('t1'))
       const accepted = { accepted: { turn: 2, message: message('more') } }
       const step = { ...append('t1', 3, [accepted]), idempotency }
@@ -188,7 +188,7 @@ export function statsContract(describe: TestRunner['describe'], check: Check): v
         const claim = { agents: ['a'], lease: { owner: 'p1', ttlMs: 1000 }, limit: 1 }
         const [cursor] = (await store.deliveries.claim(claim)).cursors
         assert.ok(cursor)
-        // Somebody is at it.
+        // A held cursor is not due.
         assert.deepEqual(await statsOf(store), { ...nothing, pendingCursors: 1 })
         await store.deliveries.settle({
           key: cursor.key,

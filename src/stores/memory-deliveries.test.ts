@@ -3,8 +3,8 @@ import { creation, key } from './contract-steps.js'
 import { MemoryStore } from './memory.js'
 
 describe('cursors in memory', () => {
-  it('are claimed at a cost that does not depend on how many wait', async () => {
-    // Looked at one by one, these claims would look at a thousand million cursors.
+  it('are claimed at a cost that does not depend on the number of waiting cursors', async () => {
+    // A linear search would visit a thousand million cursors.
     const [tasks, claims] = [50_000, 20_000]
     let nowMs = 0
     const store = new MemoryStore({ now: () => nowMs })

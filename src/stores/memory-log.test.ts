@@ -28,11 +28,11 @@ describe('a packed log', () => {
     ['an artifact that is replaced', [...chunks('a', 20), ...chunks('a', 20)], 24],
     ['an empty last chunk', [...chunks('a', 20), chunk('a', '', { append: true, lastChunk: true })], 5],
     [
-      'chunks behind an empty last one',
+      'chunks after an empty last one',
       [...chunks('a', 9), chunk('a', '', { append: true, lastChunk: true }), chunk('a', 'x', { append: true })],
       6,
     ],
-    ['chunks that say more', [...chunks('a', 10), chunk('a', 'x', { append: true, metadata: { by: 'me' } })], 5],
+    ['chunks with metadata', [...chunks('a', 10), chunk('a', 'x', { append: true, metadata: { by: 'me' } })], 5],
   ])('gives back %s', (_what, bodies, rows) => {
     const { events, snapshot } = logOf(...bodies)
     const packed = packLog(events, snapshot)

@@ -92,7 +92,7 @@ describe('a memory store that is full', () => {
     expect(await ids(store, ['w1', 'w2', 'bob'])).toEqual(['w1', 'bob'])
   })
 
-  it('tells the operator about evicted tasks with pending webhooks, once a minute', async () => {
+  it('reports evicted tasks with pending webhooks to the operator, once a minute', async () => {
     let now = 0
     const notices: string[] = []
     const store = new MemoryStore({ maxBytes: 100, now: () => now, onNotice: (text) => notices.push(text) })
@@ -124,7 +124,7 @@ describe('a memory store that is full', () => {
     pending.mockRestore()
   })
 
-  it('says that a step is too large for it when waiting cannot help', async () => {
+  it('returns `too-large` for a step that can never fit', async () => {
     const store = new MemoryStore({ maxBytes: 400 })
     expect((await store.append({ ...creation('t1'), bytes: 401 })).result).toBe('too-large')
     await store.append({ ...creation('t1'), bytes: 300 })

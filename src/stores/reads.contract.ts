@@ -1,4 +1,4 @@
-/** Lists: newest first, filtered, in pages, of one caller. */
+/** Cases of lists, views and sizes. */
 import assert from 'node:assert/strict'
 import type { EventBody } from '../model/event.js'
 import { wholeHistory } from '../model/history-window.js'
@@ -65,9 +65,9 @@ export function listContract(describe: TestRunner['describe'], check: Check): vo
       assert.equal(new Set(seen).size, 25)
     })
 
-    check('ends a page before it is too large, whatever came first, and goes on behind it', async (store) => {
+    check('ends a page before it is too large, and continues after it', async (store) => {
       const large = { ...message(''), parts: [{ text: 'x'.repeat(30_000) }] }
-      // Newest last: ten small ones are shown before those that are large, ended or not.
+      // The newest last: the ten small tasks are listed before the large ones.
       for (let n = 0; n < 4; n++) {
         const at = { state: 'TASK_STATE_WORKING', timeMs: 1000 * n } as const
         await store.append(creation(`large${n}`, at))
@@ -94,7 +94,7 @@ export function listContract(describe: TestRunner['describe'], check: Check): vo
       assert.equal((await store.list(query({ limit: 100, maxBytes: 1 }))).tasks.length, 1)
     })
 
-    check('counts artifacts when they are asked for, and only then', async (store) => {
+    check('counts the size of artifacts only if they are requested', async (store) => {
       for (let n = 0; n < 4; n++) {
         const at = { state: 'TASK_STATE_WORKING', timeMs: 1000 * n } as const
         await store.append(creation(`t${n}`, at))
@@ -120,7 +120,7 @@ export function listContract(describe: TestRunner['describe'], check: Check): vo
       assert.deepEqual(await ids(store, { agent: 'b' }), [])
     })
 
-    check('leaves out sends that have no task yet or never will', async (store) => {
+    check('omits provisional sends and Message answers', async (store) => {
       const step = creation('t1')
       await store.append({ ...step, visibility: 'provisional' })
       assert.deepEqual(await store.list(query()), { tasks: [], total: 0 })
@@ -164,7 +164,7 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
       await store.append(append('t1', 10, [{ cancelAsked: {} }]))
     }
 
-    check('tells who a task belongs to and how it is, and nothing of unknown ones', async (store) => {
+    check('finds the owner and the state of a task, and no unknown tasks', async (store) => {
       await store.append(creation('t1'))
       const { events: _events, ...loaded } = (await store.load(key('t1'))) ?? {}
       assert.deepEqual({ record: await store.find(key('t1')) }, loaded)
@@ -235,7 +235,7 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
       ['expire'],
     )
 
-    check('lists tasks with the messages and artifacts that are asked for', async (store) => {
+    check('lists tasks with the requested messages and artifacts', async (store) => {
       await fill(store)
       const scope = { agent: 'a', tenant: '', owner: 'ann', limit: 9 }
       const page = await store.list({ ...scope, ...shown(2), includeArtifacts: true })
@@ -245,7 +245,7 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
       )
     })
 
-    check('finds the newest message behind any number of messages and chunks', async (store) => {
+    check('finds the newest message among any number of messages and chunks', async (store) => {
       await store.append(creation('t1'))
       let seq = 3
       for (let n = 0; n < 30; n++) {
@@ -293,7 +293,7 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
     )
 
     check(
-      'of an owner grow with tasks that go on and with Message answers',
+      'of an owner grow with running tasks and with Message answers',
       async (store, clock) => {
         await store.append(create('t1', 100))
         await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), bytes: 1_000_000 })

@@ -1,4 +1,4 @@
-/** The suite the records of every store pass; taken and run as `store.contract.ts` is. */
+/** The suite that the records of every store pass. Use it like `store.contract.ts`. */
 import assert from 'node:assert/strict'
 import type { RecordChange, RecordStore } from './records.js'
 import type { OpenStore, TestRunner } from './store.contract.js'
@@ -15,10 +15,11 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
         await store.close()
       }
     })
-  const spelled = (changes: readonly RecordChange[]) => changes.map(({ id, revision, value }) => [id, revision, value])
+  const summaryOf = (changes: readonly RecordChange[]) =>
+    changes.map(({ id, revision, value }) => [id, revision, value])
 
   describe('writing', () => {
-    check('gives back what was put, with one revision for the whole collection', async (records) => {
+    check('returns what was put, with revisions of the collection', async (records) => {
       assert.deepEqual(await records.put('c', 'a', { n: 1 }), { result: 'ok', revision: 1 })
       assert.deepEqual(await records.put('c', 'b', ['x', null, '汉字']), { result: 'ok', revision: 2 })
       assert.deepEqual(await records.put('c', 'a', { n: 2 }), { result: 'ok', revision: 3 })
@@ -33,7 +34,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       assert.equal((await records.get('c', 'a'))?.value, 1)
     })
 
-    check('takes ids that no text column can hold', async (records) => {
+    check('accepts ids that no text column can hold', async (records) => {
       for (const id of ['a\0b', '\ud800', '\u001f"x"', '']) {
         await records.put('c', id, id.length)
         assert.deepEqual((await records.get('c', id))?.value, id.length)
@@ -41,7 +42,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       assert.equal((await records.readAfter('c', 0, 10)).changes[0]?.id, 'a\0b')
     })
 
-    check('writes only if nobody was faster', async (records) => {
+    check('writes only if the record has the expected revision', async (records) => {
       assert.deepEqual(await records.put('c', 'a', 1, { expect: 0 }), { result: 'ok', revision: 1 })
       assert.deepEqual(await records.put('c', 'a', 2, { expect: 0 }), { result: 'conflict', revision: 1 })
       assert.deepEqual(await records.put('c', 'a', 3, { expect: 1 }), { result: 'ok', revision: 2 })
@@ -57,27 +58,27 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
   })
 
   describe('the log', () => {
-    check('holds the last write of each document, in the order of the writes', async (records) => {
+    check('has the last write of each record, in the order of the writes', async (records) => {
       for (const id of ['a', 'b', 'c']) await records.put('l', id, 1)
       await records.put('l', 'a', 2)
       await records.delete('l', 'b')
       const { changes, head, floor } = await records.readAfter('l', 0, 10)
-      assert.deepEqual(spelled(changes), [
+      assert.deepEqual(summaryOf(changes), [
         ['c', 3, 1],
         ['a', 4, 2],
         ['b', 5, undefined],
       ])
       assert.deepEqual([head, floor], [5, 0])
-      assert.deepEqual(spelled((await records.readAfter('l', 4, 10)).changes), [['b', 5, undefined]])
-      assert.deepEqual(spelled((await records.readAfter('l', 0, 2)).changes).length, 2)
+      assert.deepEqual(summaryOf((await records.readAfter('l', 4, 10)).changes), [['b', 5, undefined]])
+      assert.deepEqual(summaryOf((await records.readAfter('l', 0, 2)).changes).length, 2)
       assert.deepEqual((await records.readAfter('l', 5, 10)).changes, [])
     })
 
-    check('is empty where nothing was written', async (records) => {
+    check('is empty before the first write', async (records) => {
       assert.deepEqual(await records.readAfter('none', 0, 10), { changes: [], head: 0, floor: 0 })
     })
 
-    check('tells a deletion from a document that is null', async (records) => {
+    check('distinguishes a deletion from a null record', async (records) => {
       await records.put('l', 'a', null)
       assert.deepEqual((await records.readAfter('l', 0, 10)).changes, [{ id: 'a', revision: 1, value: null }])
       await records.delete('l', 'a')
@@ -85,7 +86,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       assert.deepEqual(await records.delete('l', 'a'), { result: 'ok', revision: 0 })
     })
 
-    check('leads a reader to what the store holds, however it is cut into pages', async (records) => {
+    check('gives a reader the state of the store, with pages of any size', async (records) => {
       const held = new Map<string, unknown>()
       let seen = 0
       const catchUp = async (limit: number) => {
@@ -108,7 +109,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       for (let n = 0; n < 13; n++) assert.equal(held.get(`d${n}`), (await records.get('l', `d${n}`))?.value)
     })
 
-    check('forgets old tombstones, and says from where on', async (records, clock) => {
+    check('removes old tombstones, and reports up to which revision', async (records, clock) => {
       await records.put('l', 'a', 1)
       await records.put('l', 'b', 1)
       await records.delete('l', 'a')
@@ -116,14 +117,14 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       await records.delete('l', 'b')
       assert.equal(await records.expire('l', { limit: 10, tombstonesMs: 500 }), 1)
       const page = await records.readAfter('l', 0, 10)
-      assert.deepEqual(spelled(page.changes), [['b', 4, undefined]])
+      assert.deepEqual(summaryOf(page.changes), [['b', 4, undefined]])
       assert.deepEqual([page.head, page.floor], [4, 3])
       assert.deepEqual(await records.put('l', 'a', 2), { result: 'ok', revision: 5 })
     })
   })
 
   describe('expiry', () => {
-    check('makes documents absent at once, and tombstones of them when asked', async (records, clock) => {
+    check('makes records absent at once, and `expire` writes their tombstones', async (records, clock) => {
       await records.put('c', 'a', 1, { ttlMs: 1000 })
       await records.put('c', 'b', 1)
       clock.ms += 999
@@ -133,13 +134,13 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       assert.equal(await records.get('c', 'a'), undefined)
       assert.equal(await records.renew('c', 'a', 1000), false)
       assert.equal(await records.expire('c', { limit: 10 }), 1)
-      assert.deepEqual(spelled((await records.readAfter('c', 0, 10)).changes), [
+      assert.deepEqual(summaryOf((await records.readAfter('c', 0, 10)).changes), [
         ['b', 2, 1],
         ['a', 3, undefined],
       ])
     })
 
-    check('is moved by renewing, without a new revision', async (records, clock) => {
+    check('is postponed by renewing, without a new revision', async (records, clock) => {
       await records.put('c', 'a', 1, { ttlMs: 1000 })
       clock.ms += 900
       assert.equal(await records.renew('c', 'a', 1000), true)
@@ -149,7 +150,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       assert.equal(await records.renew('c', 'none', 1000), false)
     })
 
-    check('lets a new document take the place of one that has expired', async (records, clock) => {
+    check('allows a new record in place of an expired one', async (records, clock) => {
       await records.put('c', 'a', 1, { ttlMs: 1000 })
       clock.ms += 1000
       assert.deepEqual(await records.put('c', 'a', 2, { expect: 1 }), { result: 'conflict', revision: 0 })
@@ -158,7 +159,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       assert.equal((await records.get('c', 'a'))?.value, 2)
     })
 
-    check('takes no more at once than it may', async (records, clock) => {
+    check('processes at most `limit` records', async (records, clock) => {
       for (let n = 0; n < 5; n++) await records.put('c', `a${n}`, n, { ttlMs: 1 })
       clock.ms += 1
       assert.equal(await records.expire('c', { limit: 2 }), 2)
@@ -168,7 +169,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
   })
 
   describe('watching', () => {
-    check('is told of puts, deletions and expiries until it stops', async (records, clock) => {
+    check('reports puts, deletions and expiries until unwatched', async (records, clock) => {
       let told = 0
       let wake: () => void = () => undefined
       const stop = records.watch('c', () => {
@@ -178,7 +179,7 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
       const tells = async (write: () => Promise<unknown>) => {
         const before = told
         await write()
-        // The hint may come after the write is done. It does come: else the test does not end.
+        // The hint may come after the write. Without a hint the test times out.
         if (told === before) await new Promise<void>((resolve) => (wake = resolve))
       }
       await tells(() => records.put('c', 'a', 1, { ttlMs: 10 }))

@@ -21,7 +21,7 @@ export interface TestRunner {
 export type OpenStore = (options: { readonly now: () => number }) => Promise<Store>
 
 /**
- * Registers one case, on a store of its own with a clock that the case can move. The suite leaves it out if the store has
+ * Registers one case, on a new store with a clock that the case can move. The suite leaves it out if the store has
  * none of a member in `needs`.
  */
 export type Check = (
@@ -81,7 +81,7 @@ export function storeContract(
   })
 
   describe('append and load', () => {
-    check('creates a task and gives back its events in order', async (store) => {
+    check('creates a task and returns its events in order', async (store) => {
       await store.append(creation('t1'))
       const loaded = await store.load(key('t1'))
       assert.deepEqual(
@@ -99,7 +99,7 @@ export function storeContract(
       assert.equal(loaded.record.dialect, '1.0')
     })
 
-    check('knows nothing of tasks that were never made', async (store) => {
+    check('finds no unknown tasks', async (store) => {
       assert.equal(await store.load(key('none')), undefined)
       assert.equal(await store.read(key('none'), 0, 10), undefined)
     })
@@ -117,7 +117,7 @@ export function storeContract(
       assert.equal((await store.load({ agent: 'other', id: 't1' }))?.record.seq, 3)
     })
 
-    check('answers conflict when somebody was faster, and writes nothing', async (store) => {
+    check('returns `conflict` after a faster writer, and writes nothing', async (store) => {
       await store.append(creation('t1'))
       assert.equal((await store.append(append('t1', 3, [chunk('t1', 'a')]))).result, 'ok')
       assert.equal((await store.append(append('t1', 3, [chunk('t1', 'b')]))).result, 'conflict')
@@ -133,7 +133,7 @@ export function storeContract(
       assert.equal((await store.load(key('t1')))?.record.seq, 4)
     })
 
-    check('leaves artifact events out when asked to', async (store) => {
+    check('omits artifact events on request', async (store) => {
       await store.append(creation('t1'))
       await store.append(append('t1', 3, [chunk('t1', 'a'), status('t1', 'TASK_STATE_WORKING'), chunk('t1', 'b')]))
       await store.append(append('t1', 6, [chunk('t1', 'c')]))
@@ -145,7 +145,7 @@ export function storeContract(
       assert.equal(loaded.record.seq, 7)
     })
 
-    check('gives the snapshot of an ended task, with or without its artifacts', async (store) => {
+    check('returns the snapshot of an ended task, with or without its artifacts', async (store) => {
       await store.append(creation('t1'))
       await store.append(ending('t1', 3))
       const loaded = await store.load(key('t1'))
@@ -157,7 +157,7 @@ export function storeContract(
   })
 
   describe('read', () => {
-    check('pages through a log without gap or repetition', async (store) => {
+    check('reads a log in pages, without gaps or repetitions', async (store) => {
       await store.append(creation('t1'))
       for (let seq = 3; seq < 40; seq++) await store.append(append('t1', seq, [chunk('t1', `${seq}`)]))
       const seen: number[] = []
@@ -228,18 +228,21 @@ export function storeContract(
       assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fencingToken: 2 })).result, 'ok')
     })
 
-    check('tell a writer with an older fencing token so, whatever sequence it has seen', async (store, clock) => {
-      await store.append({ ...creation('t1'), lease, isRunnable: true })
-      clock.ms += 2000
-      await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
-      await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fencingToken: 2 })
-      assert.equal(
-        (await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fencingToken: 1 })).result,
-        'fenced',
-      )
-    })
+    check(
+      'return `fenced` to a writer with an older fencing token, whatever sequence it has seen',
+      async (store, clock) => {
+        await store.append({ ...creation('t1'), lease, isRunnable: true })
+        clock.ms += 2000
+        await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
+        await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fencingToken: 2 })
+        assert.equal(
+          (await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fencingToken: 1 })).result,
+          'fenced',
+        )
+      },
+    )
 
-    check('are not given away while they last', async (store) => {
+    check('are not given to others before they expire', async (store) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
       assert.deepEqual(await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 }), [])
       const step = { ...append('t1', 3, [chunk('t1', 'x')]), lease: { owner: 'p2', ttlMs: 1000 } }
@@ -328,7 +331,7 @@ export function storeContract(
   })
 
   describe('watch', () => {
-    check('tells of new events until unwatched', async (store) => {
+    check('reports new events until unwatched', async (store) => {
       await store.append(creation('t1'))
       let calls = 0
       let last = 0
@@ -344,7 +347,7 @@ export function storeContract(
       assert.equal(calls, before)
     })
 
-    check('tells of work that nobody holds', async (store) => {
+    check('reports runnable tasks without a lease', async (store) => {
       let calls = 0
       const unwatch = store.changes.watchRunnable('a', () => {
         calls += 1

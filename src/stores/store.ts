@@ -187,7 +187,7 @@ export interface ListPage {
   readonly total: number
 }
 
-/** Which leases to take. */
+/** Options of `LeaseStore.claim`. */
 export interface ClaimRequest {
   readonly agents: readonly string[]
   readonly lease: LeaseClaim
@@ -200,7 +200,7 @@ export interface ClaimedTask {
   readonly fencingToken: number
 }
 
-/** Which ended tasks `expire` removes. */
+/** Options of `Store.expire`. */
 export interface Expiry {
   /** Removes tasks that ended longer ago than this, with events, keys, push configs, cursors and dead letters. */
   readonly endedTasksMs?: number
@@ -228,7 +228,7 @@ export interface AgentStats {
   readonly leaseEndsInMs?: number
   /** Delivery cursors with events to deliver: due, held, or waiting for a retry. */
   readonly pendingCursors: number
-  /** How long the first cursor has been due. Absent if none is due. */
+  /** Time since the first cursor was due. Absent if none is due. */
   readonly cursorOverdueMs?: number
   readonly deadLetters: number
 }

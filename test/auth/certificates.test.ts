@@ -43,7 +43,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
     ['has expired', () => trusted.issue({ name: 'CN=alice', isExpired: true })],
     ['has no common name', () => trusted.issue({ name: 'O=Example' })],
     ['has two common names', () => trusted.issue({ name: 'CN=alice, CN=root' })],
-  ])(proves('R-SEC-2', 'lets nobody in that %s'), async (_what, make) => {
+  ])(proves('R-SEC-2', 'rejects a certificate that %s'), async (_what, make) => {
     expect(await enter(served.url, showing(await make()))).toEqual({
       refused: 'UNAUTHENTICATED',
       challenge: 'MutualTLS',

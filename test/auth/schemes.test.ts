@@ -154,7 +154,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
       bearing(sharedToken),
       'Bearer realm="agent", error="invalid_token"',
     ],
-  ])(proves('R-SEC-2', '%s lets nobody in'), async (_what, scheme, presented, challenge) => {
+  ])(proves('R-SEC-2', '%s is rejected'), async (_what, scheme, presented, challenge) => {
     await using served = await serve(mirror, { auth: [scheme] })
     expect(await enter(served.url, presented)).toEqual({ refused: 'UNAUTHENTICATED', challenge })
   })

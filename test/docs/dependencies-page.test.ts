@@ -14,7 +14,7 @@ function namesIn(path: string): readonly string[] {
 }
 
 describe('docs/dependencies.md', () => {
-  it('has a line for every package that is depended on, and for no other', () => {
+  it('has a row for every dependency, and no others', () => {
     const rows = read('docs/dependencies.md')
       .split('\n')
       .filter((line) => line.startsWith('| `'))

@@ -372,21 +372,21 @@ function summary(dialects: readonly Dialect[]): string {
 }
 
 function spokenOver(dialect: Dialect, operation: Operation): string[] {
-  const spoken = bindings.filter(([, spell]) => spell(dialect, operation).length > 0)
-  return spoken.map(([name]) => name)
+  const supported = bindings.filter(([, namesOf]) => namesOf(dialect, operation).length > 0)
+  return supported.map(([name]) => name)
 }
 
 function operationTable(dialect: Dialect): string {
-  const used = bindings.filter(([, spell]) =>
-    operationNames().some((operation) => spell(dialect, operation).length > 0),
+  const used = bindings.filter(([, namesOf]) =>
+    operationNames().some((operation) => namesOf(dialect, operation).length > 0),
   )
   const rows = operationNames()
     .filter((operation) => spokenOver(dialect, operation).length > 0)
     .map((operation) => [
       operations[operation].name,
       ...used.map(
-        ([, spell]) =>
-          spell(dialect, operation)
+        ([, namesOf]) =>
+          namesOf(dialect, operation)
             .map((each) => `\`${each}\``)
             .join('<br>') || '–',
       ),

@@ -19,7 +19,7 @@ const stores: Readonly<Record<string, () => Promise<string>>> = {
   postgres: async () => await freshDatabase(server),
 }
 
-/** A character of four bytes in UTF-8. */
+/** NUL is stored escaped, so it takes more space than other characters. */
 const longest = '\0'.repeat(255)
 const tooLong = Array.from({ length: 6000 }, (_, n) => (n * 7919).toString(36).at(-2) ?? 'x').join('')
 const url = 'http://127.0.0.1:9/'

@@ -124,7 +124,7 @@ describe('invalid HTTP requests', () => {
     assert.ok(!answer.text.includes('secret'))
   })
 
-  it('an absolute URL in the request line is served by its path', async () => {
+  it('the host of an absolute URL in the request line is checked', async () => {
     using client = await connect(served.url)
     await client.write('GET http://evil.example/echo/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const answer = await client.answer()

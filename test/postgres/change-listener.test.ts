@@ -1,4 +1,4 @@
-/** What replicas hear of each other, and what they do when they hear nothing. */
+/** Change notification between replicas, and polling without it. */
 import assert from 'node:assert/strict'
 import { openPostgresStore } from 'dragoman/stores/postgres'
 import fc from 'fast-check'
@@ -22,7 +22,7 @@ afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 const never = 3_600_000
 
 describe('listening', () => {
-  it('leaves no connection behind when the store is closed while it begins', async () => {
+  it('leaks no connection when the store is closed while it connects', async () => {
     const address = await freshDatabase(server)
     let isSilent = false
     await using proxy = await meddlingProxy(address, () => (isSilent ? 'drop' : 'pass'))
@@ -35,7 +35,7 @@ describe('listening', () => {
     await eventually(10_000, 'all connections to end', () => proxy.clients === 0)
   })
 
-  it('is tried again where it did not work, and the operator is told of both', async () => {
+  it('is retried after it did not work, and both are reported to the operator', async () => {
     const address = await freshDatabase(server)
     let isDeaf = true
     await using pooler = await meddlingProxy(address, (type) => (type === 'A' && isDeaf ? 'drop' : 'pass'))
@@ -57,7 +57,7 @@ describe('listening', () => {
     here.changes.watchRunnable('a', () => {
       woken += 1
     })
-    // It looks once when it listens, for what it was not told.
+    // The listener polls once when it starts, for commits that it was not notified of.
     await eventually(10_000, 'the first look', () => woken > 0)
     const before = woken
     for (const id of ['t1', 't2', 't3'])
@@ -74,8 +74,8 @@ describe('listening', () => {
   })
 })
 
-describe('telling', () => {
-  it('says in one message what was committed together', async () => {
+describe('notifying', () => {
+  it('sends one message for a group of commits', async () => {
     const address = await freshDatabase(server)
     const store = await openPostgresStore(address)
     const ids = ['t1', 't2', 't3', 't4', 't5']
@@ -108,7 +108,7 @@ describe('notices that another login of the database sends', () => {
     here.changes.watchRunnable('a', () => {
       looks += 1
     })
-    // It looks once when it listens.
+    // The listener polls once when it starts.
     await eventually(10_000, 'LISTEN', () => looks > 0)
     return {
       here,
@@ -123,7 +123,7 @@ describe('notices that another login of the database sends', () => {
     }
   }
 
-  /** Notices keep their order: when this one has come, all earlier ones have. */
+  /** Notices keep their order: when this one has arrived, all earlier ones have. */
   async function assertListens(here: CompleteStore, there: CompleteStore, id: string): Promise<void> {
     let seen = 0
     const unwatch = here.changes.watchTask(key(id), (seq) => {

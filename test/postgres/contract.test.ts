@@ -32,7 +32,7 @@ describe('a database of the first schema', () => {
 })
 
 describe('commits in postgres', () => {
-  it('are told of, in groups, with the time they took', async () => {
+  it('are reported in groups, with their duration', async () => {
     const store = await storeWithClock(server, () => 1_000_000)
     const commits: Commit[] = []
     store.watchCommits((commit) => commits.push(commit))

@@ -1,4 +1,4 @@
-/** Databases of a test's own, with a clock that the test can move. */
+/** Databases for one test, with a clock that the test can move. */
 import pg from 'pg'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/stores/postgres/index.js'
 import type { CompleteStore } from '../../src/stores/store.js'
@@ -11,7 +11,7 @@ export async function freshDatabase(server: PostgresServer): Promise<string> {
   return await server.database(`test_${process.pid}_${count}`)
 }
 
-/** An empty store, the only one at its time, whose time is what `now` says: the database's clock is a row that is written before each call. */
+/** An empty store with the clock `now`: the clock of the database is a row that is written before each call. One at a time. */
 export async function storeWithClock(
   server: PostgresServer,
   now: () => number,
@@ -20,31 +20,31 @@ export async function storeWithClock(
   const address = await server.database('contract')
   const clock = new pg.Client(address)
   await clock.connect()
-  // Much faster than another database for each case.
+  // Much faster than a new database for each case.
   await clock.query(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS dragoman CASCADE;
     DROP TABLE IF EXISTS public.clock; CREATE TABLE public.clock (ms bigint NOT NULL); INSERT INTO public.clock VALUES (0)`)
   const store = await openPostgresStore(address, options)
   await clock.query(`CREATE OR REPLACE FUNCTION dragoman.now_ms() RETURNS bigint LANGUAGE sql AS
     $$ SELECT ms FROM public.clock $$`)
-  let told: number | undefined
-  const tell = async () => {
-    if (told === now()) return
-    told = now()
-    await clock.query('UPDATE public.clock SET ms = $1', [told])
+  let written: number | undefined
+  const setClock = async () => {
+    if (written === now()) return
+    written = now()
+    await clock.query('UPDATE public.clock SET ms = $1', [written])
   }
-  return onTime(store, tell, async () => await clock.end())
+  return onTime(store, setClock, async () => await clock.end())
 }
 
-/** Calls are made when the clock has been set; what only registers a callback is not. */
-function onTime<T extends object>(target: T, tell: () => Promise<void>, afterClose: () => Promise<void>): T {
+/** Sets the clock before each call, except those that only register a callback. */
+function onTime<T extends object>(target: T, setClock: () => Promise<void>, afterClose: () => Promise<void>): T {
   return new Proxy(target, {
     get(of, name) {
       const member = Reflect.get(of, name) as unknown
-      if (typeof member === 'object' && member !== null) return onTime(member, tell, afterClose)
+      if (typeof member === 'object' && member !== null) return onTime(member, setClock, afterClose)
       if (typeof member !== 'function') return member
       if (String(name).startsWith('watch')) return member.bind(of) as unknown
       return async (...given: unknown[]) => {
-        if (name !== 'close') await tell()
+        if (name !== 'close') await setClock()
         const result = (await Reflect.apply(member, of, given)) as unknown
         if (name === 'close') await afterClose()
         return result

@@ -10,7 +10,7 @@ import { type PostgresServer, startPostgres } from './server.mjs'
 const files = ['turns', 'sends', 'log', 'cancel', 'durability']
 
 let server: PostgresServer
-/** Addresses of databases whose stores are closed. To empty one takes less time than to create one. */
+/** Addresses of databases whose stores are closed. Emptying one is faster than creating one. */
 const unused: string[] = []
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 
 await onPostgres(openEmptyStore, async () => {
-  // The query makes modules of their own: the files may be loaded in this worker already, for the other stores.
+  // The query makes separate modules: this worker may have loaded the files already, for the other stores.
   for (const file of files) await import(/* @vite-ignore */ `../../src/engine/${file}.test.ts?postgres`)
 })
 

@@ -1,4 +1,4 @@
-/** A disk that is really full: a database on a small file system, which only root can make. */
+/** A database on a full file system. Only root can create such a small file system. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,10 +14,10 @@ import { envelope } from '../hostile/peer.js'
 import { newMessage } from '../process/calls.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
-/** `nobody`, whom the database runs as. */
+/** User id of `nobody`, which the database runs as. */
 const mountOptions = 'size=64m,mode=0700,uid=65534,gid=65534'
 
-/** A file system of its own; absent where this may not be done. */
+/** A separate file system; undefined without permission to create one. */
 function smallDisk(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-disk-'))
   try {
@@ -52,7 +52,7 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
     rmSync(folder, { recursive: true })
   }, 60_000)
 
-  /** Takes all that is left. */
+  /** Fills the rest of the disk. */
   function fill(): void {
     try {
       for (let n = 0; ; n++) writeFileSync(`${ballast}${n}`, Buffer.alloc(1024 * 1024))
@@ -65,12 +65,12 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
     execFileSync('find', [folder, '-maxdepth', '1', '-name', 'ballast*', '-delete'])
   }
 
-  it('refuses, acknowledges nothing that it did not keep, and is used again when there is room', async () => {
+  it('rejects writes, acknowledges none that it did not keep, and is used again when there is space', async () => {
     const store = await openPostgresStore(address, { retryBudgetMs: 300 })
     await store.append(creation('t1'))
     fill()
     let seq = 3
-    // Pages that are there already still have room for some.
+    // Existing pages still have space for some.
     const big = 'x'.repeat(6_000)
     await assert.rejects(
       (async () => {
@@ -92,7 +92,7 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
     await store.close()
   }, 60_000)
 
-  it('is a 503 to callers, who may try again, and to load balancers until there is room', async () => {
+  it('causes 503 responses to calls and to load balancers until there is space', async () => {
     const store = await openPostgresStore(address, { retryBudgetMs: 300 })
     const served = await serve(echoAgent, { store, log: () => undefined })
     const send = async () => {
@@ -106,7 +106,7 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
     expect([(await send()).status, await readiness()]).toEqual([200, 200])
     fill()
     let answer = await send()
-    // Pages that are there already still have room for some.
+    // Existing pages still have space for some.
     while (answer.status === 200) answer = await send()
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
     expect([await readiness(), await readiness()]).toEqual([503, 503])

@@ -1,18 +1,18 @@
-/** Stands between a client and Postgres and meddles with what the database says, message by message. */
+/** A proxy between a client and Postgres that can drop or delay messages of the database. */
 
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface MeddlingProxy extends AsyncDisposable {
-  /** The same database, seen through the proxy. */
+  /** The address of the database through the proxy. */
   readonly address: string
-  /** How many clients have a connection now. */
+  /** The number of connected clients. */
   readonly clients: number
-  /** Clients lose their connections; the database does not notice, and works on. */
+  /** Closes the connections of clients. Those to the database stay open. */
   abandon(): void
 }
 
-/** What to do with a message of the database, by its type (`A`: a notification, `D`: a row, `C`: done). */
+/** Decides about a message of the database by its type (`A`: a notification, `D`: a row, `C`: done). */
 export type Meddle = (type: string) => 'pass' | 'drop' | 'cut'
 
 export async function meddlingProxy(address: string, meddle: Meddle): Promise<MeddlingProxy> {
@@ -43,12 +43,12 @@ export async function meddlingProxy(address: string, meddle: Meddle): Promise<Me
     let rest = Buffer.alloc(0)
     far.on('data', (bytes: Buffer) => {
       rest = Buffer.concat([rest, bytes])
-      // A type, and a length that counts itself.
+      // One byte for the type, then the length, which includes itself.
       while (rest.length >= 5 && rest.length >= 1 + rest.readUInt32BE(1)) {
         const length = 1 + rest.readUInt32BE(1)
         const message = rest.subarray(0, length)
         rest = rest.subarray(length)
-        const verdict = meddle(String.fromCharCode(message[0] as number)) // it has five bytes at least
+        const verdict = meddle(String.fromCharCode(message[0] as number)) // a message has at least five bytes
         if (verdict === 'cut') return end()
         if (verdict === 'pass') near.write(message)
       }

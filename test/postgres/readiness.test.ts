@@ -1,4 +1,4 @@
-/** A load balancer learns in time that a replica cannot work. */
+/** `/readyz` fails within the timeout of a load balancer if the database cannot be used. */
 import { serve } from 'dragoman'
 import { openPostgresStore } from 'dragoman/stores/postgres'
 import { until } from 'dragoman/testing'
@@ -15,14 +15,14 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 
-/** Gives up where a load balancer would have. */
+/** Fails after the timeout of a load balancer. */
 async function readiness(url: string): Promise<number> {
   const { status } = await fetch(new URL('/readyz', url), { signal: AbortSignal.timeout(4_000) })
   return status
 }
 
 describe('/readyz', () => {
-  it('says no while the database is stopped, and yes when it is back', async () => {
+  it('fails while the database is stopped, and succeeds when it is back', async () => {
     await using served = await serve(echoAgent, { store: await freshDatabase(server) })
     expect(await readiness(served.url)).toBe(200)
     await server.stop('immediate')
@@ -32,7 +32,7 @@ describe('/readyz', () => {
     await until(async () => (await readiness(served.url)) === 200)
   }, 60_000)
 
-  it('says no while the database is read-only, and yes when it can be written to again', async () => {
+  it('fails while the database is read-only, and succeeds when it is writable again', async () => {
     const address = await freshDatabase(server)
     const name = new URL(address).pathname.slice(1)
     await using served = await serve(echoAgent, { store: address })
@@ -40,30 +40,30 @@ describe('/readyz', () => {
     await client.connect()
     const setReadOnly = async (value: 'on' | 'off') => {
       await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`)
-      // For new sessions.
+      // Applies to new sessions.
       await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
     }
     expect(await readiness(served.url)).toBe(200)
     await setReadOnly('on')
     await until(async () => (await readiness(served.url)) === 503)
-    // Not because its connections were lost: it stays so.
+    // A second request shows that lost connections are not the cause.
     for (let asked = 0; asked < 20; asked++) expect(await readiness(served.url)).toBe(503)
     await setReadOnly('off')
     await until(async () => (await readiness(served.url)) === 200)
     await client.end()
   }, 60_000)
 
-  it('says no when the database takes questions and never answers', async () => {
+  it('fails when the database accepts queries and never responds', async () => {
     let isSilent = false
     await using proxy = await meddlingProxy(await freshDatabase(server), () => (isSilent ? 'drop' : 'pass'))
     const store = await openPostgresStore(proxy.address, { statementMs: 300 })
     const served = await serve(echoAgent, { store })
     expect(await readiness(served.url)).toBe(200)
     isSilent = true
-    // However many ask, nobody hangs.
+    // No concurrent request hangs.
     const answers = await Promise.all(Array.from({ length: 30 }, () => readiness(served.url)))
     expect(new Set(answers)).toEqual(new Set([503]))
-    // A drain does not wait for it either.
+    // A drain does not hang either.
     await served.close({ deadlineMs: 0 })
     await store.close()
   }, 60_000)

@@ -1,4 +1,4 @@
-/** A registry on Postgres: several processes are one, and nothing is lost with a process or with the database. */
+/** A registry on Postgres: processes share one catalog, which survives restarts of a process and of the database. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registryClient, type ServedRegistry, serveRegistry } from '../../src/registry/index.js'
 import { cardFor } from '../../src/registry/registry.fixture.js'
@@ -15,7 +15,7 @@ afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 const open = (store: string): Promise<ServedRegistry> => serveRegistry({ store, allowPrivate: true, probes: false })
 
 describe('a registry on Postgres', () => {
-  it('publishes, finds, tells, and knows everything again when it comes back', async () => {
+  it('publishes, finds, notifies, and has everything after a restart', async () => {
     const address = await freshDatabase(server)
     await using here = await open(address)
     const there = await open(address)
@@ -53,14 +53,14 @@ describe('a registry on Postgres', () => {
     expect(missed.slice(1).sort()).toEqual(['agent', 'published', 'withdrawn'])
   })
 
-  it('goes on when the database was away', async () => {
+  it('continues after an outage of the database', async () => {
     await using own = await startPostgres()
     const address = await freshDatabase(own)
     await using served = await open(address)
     const client = registryClient(served.url)
     await client.publish('a', { card: cardFor('a') })
     await own.stop('immediate')
-    // What was asked for lately is known; what is not is out of reach for now, and no fault of the registry.
+    // Recent queries are cached. Other calls fail as unavailable, not as internal errors.
     expect((await client.list()).agents.map(({ name }) => name)).toEqual(['a'])
     const body = JSON.stringify({ card: cardFor('b') })
     const refusals = await Promise.all([

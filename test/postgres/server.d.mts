@@ -1,14 +1,14 @@
 export interface PostgresServer extends AsyncDisposable {
-  /** The address of a database, made when it is new. */
+  /** The address of a database, which is created if missing. */
   database(name: string): Promise<string>
   readonly port: number
-  /** In good order, or as a crash would end it. */
+  /** `fast`: a regular shutdown. `immediate`: as after a crash. */
   stop(how?: 'immediate' | 'fast'): Promise<void>
   start(): Promise<void>
 }
 
 export interface PostgresOptions {
-  /** Whether what is committed survives a power cut, as Postgres promises unless it is told otherwise. Default false. */
+  /** Whether commits survive a power cut, which is the default of Postgres. Default false. */
   readonly isDurable?: boolean
 }
 

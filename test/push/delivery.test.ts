@@ -1,4 +1,4 @@
-/** What webhooks are told, when, and how. */
+/** Deliveries to webhooks: content, order and authentication. */
 import { agent } from 'dragoman'
 import { createPushReceiver, type PushDelivery } from 'dragoman/client'
 import { createHandler, type FetchHandler, generateSigningKey } from 'dragoman/server'
@@ -8,7 +8,7 @@ import { proves } from '../../conformance/proves.js'
 import { type Call, eventsOf, openHook } from './hook.js'
 import { pushServer, storeKinds } from './served.js'
 
-/** What our own receiver makes of a call. */
+/** The events of a call, read by the receiver of the package. */
 async function readBack(calls: readonly Call[], options: object = {}): Promise<readonly PushDelivery[]> {
   const told: PushDelivery[] = []
   const receive = createPushReceiver({ ...options, onDelivery: (delivery) => void told.push(delivery) })
@@ -57,7 +57,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     await server.send('more', undefined, { taskId: id })
     expect(eventsOf(await hook.received(3))).toEqual(['status WORKING', 'artifact ask\nmore', 'status COMPLETED'])
     await server.register(id, { url: `${hook.url}/late`, id: 'late' })
-    // Nothing waits, for either of them.
+    // Neither webhook has pending events.
     const claim = { agents: ['Echo'], lease: { owner: 'x', ttlMs: 1 }, limit: 9 }
     await until(async () => (await server.store.deliveries.claim(claim)).nextInMs === undefined)
     expect(hook.calls).toHaveLength(3)
@@ -174,7 +174,7 @@ describe.each(registrations)('webhooks of $dialect', ({ as, path, body }) => {
   it(
     proves(
       ['RM-PUSH-1', 'RM-PUSH-2', 'R3-PUSH-5', 'R3-PUSH-6', 'RL-01-8'],
-      'get the whole task as each status left it, and nothing of artifacts',
+      'get the whole task at each status, and no artifact events',
     ),
     async () => {
       await using hook = await openHook()
@@ -198,7 +198,10 @@ describe.each(registrations)('webhooks of $dialect', ({ as, path, body }) => {
 
 describe('webhooks', () => {
   it(
-    proves(['R3-PUSH-8', 'RM-PUSH-1'], 'are told in the dialect they were registered in, whoever drives'),
+    proves(
+      ['R3-PUSH-8', 'RM-PUSH-1'],
+      'are called in the dialect of their registration, whichever dialect drives the task',
+    ),
     async () => {
       await using hook = await openHook()
       await using server = await pushServer({ dialects: 'all' })

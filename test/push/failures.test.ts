@@ -1,4 +1,4 @@
-/** Webhooks that fail, hang, lie and lead astray. */
+/** Webhooks that fail, hang, redirect, or have forbidden addresses. */
 
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -25,16 +25,16 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
   it.each([
     ['answers 500', answerWith(500)],
     ['answers 404', answerWith(404)],
-    ['asks to come back', answerWith(429, { 'retry-after': '0' })],
+    ['responds with Retry-After', answerWith(429, { 'retry-after': '0' })],
     ['resets the connection', reset],
     ['hangs', hang],
     ['redirects', answerWith(307, { location: '/elsewhere' })],
-  ])(proves('R-PDEL-4', 'that first %s is told again, and in order'), async (_what, answer) => {
+  ])(proves('R-PDEL-4', 'that first %s gets the events again, in order'), async (_what, answer) => {
     await using hook = await openHook(inTurn(answer, ok, answer, answer))
     await using server = await pushServer({ store, push: { timeoutMs: 100 } })
     await server.send('hello', { url: hook.url })
     const calls = await until(() => eventsOf(hook.calls).includes(whole[2] ?? '') && hook.calls)
-    // On a slow machine also an answer that was sent may come too late: then there are more attempts, in the same order.
+    // On a slow machine a response may arrive after the timeout: then there are more attempts, in the same order.
     const order = eventsOf(calls).map((told) => whole.indexOf(told))
     expect(order).toEqual(order.toSorted())
     expect(order.filter((place) => place === 0).length).toBeGreaterThanOrEqual(2)
@@ -158,7 +158,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(slow.open.most).toBe(2)
   })
 
-  it('that hang leave their places to others', async () => {
+  it('that hangs does not use up the concurrency', async () => {
     await using quick = await openHook()
     const slow = await Promise.all([openHook(hang), openHook(hang)])
     await using server = await pushServer({ store, push: { concurrency: 2, timeoutMs: 60_000 } })
@@ -331,7 +331,7 @@ describe('addresses that must not be called', () => {
     await expect(refusal).rejects.toThrow(new RegExp(`^${field.replace('.', '\\.')}: `))
   })
 
-  it('are refused without the answer to a challenge, if enabled (RL-01-9)', async () => {
+  it('are rejected without a response to the challenge, if enabled (RL-01-9)', async () => {
     await using server = await pushServer({ push: { challenge: true } })
     const { id } = await server.send('ask')
     await using deaf = await openHook()
@@ -347,7 +347,7 @@ describe('addresses that must not be called', () => {
     ])
   })
 
-  it('are not called with a request that a raw socket cannot tell from one', async () => {
+  it('cannot add headers: escapes in the URL stay escaped on the wire', async () => {
     const seen: string[] = []
     const server = createServer((socket) => {
       socket.on('data', (data) => seen.push(String(data)))
@@ -377,7 +377,7 @@ describe('webhooks of a task', () => {
     await server.send('x', { url: 'https://hook.example/a', id: 'a' }, { taskId })
   })
 
-  it('is held against the rules whatever else is set', async () => {
+  it('are checked by the address rules, which no option replaces', async () => {
     const meddling = { checkWebhook: async () => undefined } as object
     await expect(pushServer({ advanced: { engine: meddling } })).rejects.toThrow(
       /Unknown option of createHandler\.advanced\.engine: checkWebhook/,

@@ -1,4 +1,4 @@
-/** Several servers on one database share the work, and none of it is done twice. */
+/** Several servers on one database share the deliveries, and repeat none. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,12 +43,12 @@ const places: Readonly<Record<string, () => Promise<SharedPlace>>> = {
 }
 
 it.each(Object.entries(places))(
-  'two servers on one %s tell each webhook everything, in order and once',
+  'two servers on one %s deliver every event once and in order',
   { timeout: 60_000 },
   async (_name, makePlace) => {
     await using place = await makePlace()
     await using hook = await openHook()
-    // A call whose answer comes too late would be made again: here none is too late, so nothing may be repeated.
+    // Only a call that times out is repeated, and here none does.
     const push = { timeoutMs: 30_000 }
     const servers = await Promise.all(place.stores.map((store) => pushServer({ store, push })))
     const tasks = await Promise.all(
@@ -77,7 +77,7 @@ it('cursors of a dead server are taken over by the next one at once', async () =
     const { tasks } = await first.call<{ tasks: { id: string }[] }>('ListTasks', {})
     const key = { agent: 'Echo', id: tasks[0]?.id ?? '' }
     await store.deliveries.putConfig(key, { config: { ...config, taskId: key.id }, dialect: 'v1', maxConfigs: 9 })
-    // Claimed for an hour by a process of this machine that is not there any more.
+    // Claimed for an hour by a dead process of this machine.
     const { processIdentity } = await import('../../src/server/process-identity.js')
     const owner = processIdentity().replace(/^([^/]+)\/\d+\//, '$1/4194305/')
     const claim = { agents: ['Echo'], lease: { owner, ttlMs: 3_600_000 }, limit: 1 }

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { migrations } from './migrations.js'
 
 /**
- * Databases that have done a step never do it again: one that was released is changed by the next step, never by an
- * edit. Until the first release the hash changes together with the step.
+ * Databases never repeat a step, so a released step must not be edited: add a step instead. Until the first release,
+ * update the hash together with the step.
  */
 it('knows every step of the schema by its hash', () => {
   expect(migrations.map((step) => hash('sha256', step).slice(0, 16))).toEqual([

@@ -83,7 +83,7 @@ describe('file store', () =>
 describe('a simple store that is opened again', () => {
   const view = { history: wholeHistory, includeArtifacts: true }
 
-  it('has its tasks, logs and keys, and hands out the work of the former process', async () => {
+  it('has its tasks, logs and keys, and the tasks of the former process can be claimed', async () => {
     const storage = texts()
     let now = 1000
     const open = () => simpleStore(storage, { now: () => now })
@@ -256,7 +256,7 @@ describe('a simple store that is opened again', () => {
     expect(await again.deliveries.listConfigs(key('t1'))).toEqual([])
   })
 
-  it('leaves out what it cannot read, says so, and keeps no records', async () => {
+  it('skips and reports documents that it cannot read, and keeps no records', async () => {
     const storage = texts()
     const notices: string[] = []
     await (await simpleStore(storage)).append(creation('t1'))
@@ -485,7 +485,7 @@ describe('the folder of a file store', () => {
     await (await openFileStore(path)).close()
   })
 
-  it('is missed by ping when it was deleted', async () => {
+  it('fails the ping when it was deleted', async () => {
     const path = newFolder()
     const store = await openFileStore(path)
     await store.ping()

@@ -1,6 +1,6 @@
 /**
  * Group commit and change notification. Writes of one turn of the event loop share a transaction; the promise of each
- * write resolves after the commit. Watchers hear of own commits at once, and of those of other processes by polling
+ * write resolves after the commit. The store notifies watchers of own commits at once, and of those of other processes by polling
  * `data_version`.
  *
  * SQLite has one writer at a time. Waiting for another process inside SQLite would block the event loop, so a busy

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSqliteStore } from './index.js'
 import { migrations } from './migrations.js'
 
-describe('opening a file that is no store', () => {
+describe('opening a file that is not a store', () => {
   let folder = ''
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'dragoman-open-'))
@@ -23,7 +23,7 @@ describe('opening a file that is no store', () => {
     ['a text', (path) => writeFileSync(path, 'Dear diary'), 'is no SQLite database'],
     ['another program’s database', (path) => foreign(path, 'CREATE TABLE songs (a)'), 'of something else'],
     [
-      'one that numbers its versions too',
+      'one with a version number of its own',
       (path) => foreign(path, 'CREATE TABLE tasks (a); PRAGMA user_version = 1'),
       'of something else',
     ],
@@ -45,7 +45,7 @@ describe('opening a file that is no store', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  it('says that there is no folder for it', async () => {
+  it('reports a missing folder', async () => {
     await expect(openSqliteStore(join(folder, 'none', 'tasks.sqlite'))).rejects.toThrow('its folder is there')
     await expect(openSqliteStore(folder)).rejects.toThrow('cannot be opened')
   })
@@ -67,7 +67,7 @@ describe('opening a file that is no store', () => {
     },
   )
 
-  it('makes and updates nothing for whoever needs a store that is there', async () => {
+  it('creates and updates nothing with `mustExist`', async () => {
     const path = join(folder, 'tasks.sqlite')
     await expect(openSqliteStore(path, { mustExist: true })).rejects.toThrow('There is no')
     expect(existsSync(path)).toBe(false)

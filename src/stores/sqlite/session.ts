@@ -91,7 +91,7 @@ export class Names {
     return Number(this.#sql.insertScope.run(agent, toStorable(scope.tenant), toStorable(scope.owner)).lastInsertRowid)
   }
 
-  /** Forgets all numbers: those of a transaction that was rolled back do not exist. */
+  /** Drops all numbers: those of a transaction that was rolled back do not exist. */
   forget(): void {
     this.#agents.clear()
     this.#scopes.clear()
