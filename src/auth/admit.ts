@@ -82,7 +82,7 @@ function joined(caller: Caller, verdicts: readonly Verdict[]): Caller {
 function forbidden(lacking: ReadonlyMap<AuthScheme, readonly string[]>): AuthResult {
   const scopes = [...new Set([...lacking.values()].flat())]
   return {
-    refused: new A2AError('PERMISSION_DENIED', `The credentials are not good for ${scopes.join(', ')}`),
+    refused: new A2AError('PERMISSION_DENIED', `The credentials lack the scopes ${scopes.join(', ')}`),
     challenge: challenges([...lacking].map(([scheme, missing]) => [scheme, { missing }])),
   }
 }

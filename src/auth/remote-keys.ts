@@ -21,7 +21,7 @@ export interface KeyTimes {
 export const keyTimeNames = { cooldownMs: true, freshMs: true } satisfies NamesOf<KeyTimes>
 
 /** Maximum age of keys that cannot be fetched again. */
-const longestStaleMs = 6 * 60 * 60_000
+const maxStaleMs = 6 * 60 * 60_000
 
 export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTimes = {}): JWTVerifyGetKey {
   const { cooldownMs = 10_000, freshMs = 10 * 60_000 } = times
@@ -50,7 +50,7 @@ export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTi
   }
   const current = async (): Promise<JWTVerifyGetKey> => {
     if (!keys || Date.now() - keys.sinceMs > freshMs) await refresh()
-    if (keys && Date.now() - keys.sinceMs < Math.max(freshMs, longestStaleMs)) return keys.find
+    if (keys && Date.now() - keys.sinceMs < Math.max(freshMs, maxStaleMs)) return keys.find
     throw new A2AError('UNAVAILABLE', 'The issuer of tokens cannot be reached, try again', {
       retryAfterSeconds: Math.ceil(cooldownMs / 1000),
       cause: failure,
@@ -75,21 +75,21 @@ export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTi
 /** The `fetch` that reads keys and discovery documents. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-const longestMs = 5_000
-const mostBytes = 512 * 1024
+const timeoutMs = 5_000
+const maxBytes = 512 * 1024
 
 export async function fetchJson(url: string, fetch: Fetch): Promise<unknown> {
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
     redirect: 'error',
-    signal: AbortSignal.timeout(longestMs),
+    signal: AbortSignal.timeout(timeoutMs),
   })
   if (!response.ok) {
     await response.body?.cancel()
     throw new Error(`${url} answered ${response.status}`)
   }
-  const bytes = await readAtMost(response, mostBytes)
-  if (!bytes) throw new Error(`${url} answered more than ${mostBytes} bytes`)
+  const bytes = await readAtMost(response, maxBytes)
+  if (!bytes) throw new Error(`${url} answered more than ${maxBytes} bytes`)
   return JSON.parse(new TextDecoder().decode(bytes)) as unknown
 }
 

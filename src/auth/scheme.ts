@@ -76,11 +76,11 @@ export function callerNamed(scheme: string, named: NamedCaller): Caller {
   return { id, scheme, scopes }
 }
 
-const longestName = 256
+const maxNameLength = 256
 
 /** The id of a caller that a third party named; undefined for names that would be ambiguous in a log. */
 export function foreignId(scheme: string, name: unknown): string | undefined {
-  if (typeof name !== 'string' || name === '' || name.length > longestName || /\p{Cc}/u.test(name)) return undefined
+  if (typeof name !== 'string' || name === '' || name.length > maxNameLength || /\p{Cc}/u.test(name)) return undefined
   return `${scheme}:${name}`
 }
 

@@ -72,7 +72,7 @@ export function tokenScheme(options: TokenOptions, parts: TokenParts): AuthSchem
   const { realm = 'agent', clockToleranceSeconds = 30, type, caller = 'sub' } = options
   const audience = typeof options.audience === 'string' ? [options.audience] : [...(options.audience ?? [])]
   if (audience.length === 0 || audience.some((each) => typeof each !== 'string' || each === ''))
-    throw new TypeError(`${name} needs an \`audience\`: tokens for other services must not be good here`)
+    throw new TypeError(`${name} needs an \`audience\`: tokens for other services must not be accepted`)
   const rules: JWTVerifyOptions = {
     audience,
     algorithms: [...algorithms],
@@ -140,12 +140,12 @@ async function verify(token: string, key: JWTVerifyGetKey, rules: JWTVerifyOptio
 }
 
 function callerOf(name: string, claims: JWTPayload, caller: NonNullable<TokenOptions['caller']>): Caller | undefined {
-  const said = claims as Struct // it was JSON
-  const named = typeof caller === 'function' ? caller(said) : foreignId(name, said[caller])
+  const parsedClaims = claims as Struct // parsed from JSON
+  const named = typeof caller === 'function' ? caller(parsedClaims) : foreignId(name, parsedClaims[caller])
   if (named === undefined) return undefined
   const known = callerNamed(name, named)
   const isScoped = typeof named === 'object' && named.scopes !== undefined
-  return { ...known, ...(!isScoped && { scopes: scopesIn(said) }), claims: said }
+  return { ...known, ...(!isScoped && { scopes: scopesIn(parsedClaims) }), claims: parsedClaims }
 }
 
 /** `scope` is a string (RFC 9068); some issuers use `scp`, as a string or a list. */
@@ -169,16 +169,16 @@ export class TokenCache {
 
   add(token: string, caller: Caller, expiresMs: number): void {
     // Only valid tokens are added, so that evicting the tokens of others requires many valid ones.
-    if (this.#known.size >= mostTokens) {
+    if (this.#known.size >= maxTokens) {
       const [oldest] = this.#known.keys()
       if (oldest !== undefined) this.#known.delete(oldest)
     }
-    this.#known.set(token, { caller, untilMs: Math.min(expiresMs, Date.now() + longestMs) })
+    this.#known.set(token, { caller, untilMs: Math.min(expiresMs, Date.now() + maxCacheMs) })
   }
 }
 
 /** A few megabytes at a typical token size. */
-const mostTokens = 2000
+const maxTokens = 2000
 
 /** Maximum time for which a token stays cached after its issuer withdraws the key. */
-const longestMs = 5 * 60_000
+const maxCacheMs = 5 * 60_000

@@ -69,12 +69,12 @@ describe('TaskFold', () => {
   })
 
   it('keeps questions and final messages in the history, without progress', () => {
-    const said = [
+    const events = [
       status('TASK_STATE_WORKING', 'busy'),
       status('TASK_STATE_INPUT_REQUIRED', 'which?'),
       status('TASK_STATE_COMPLETED', 'done'),
     ]
-    const { history } = foldEvents(numbered([...begun, ...said])).snapshot() ?? {}
+    const { history } = foldEvents(numbered([...begun, ...events])).snapshot() ?? {}
     expect(history?.map(({ messageId }) => messageId)).toEqual(['m', 'which?', 'done'])
   })
 

@@ -8,10 +8,10 @@ export interface ErrorFacts {
   readonly cause?: ErrorFacts
 }
 
-const mostCauses = 4
+const maxCauses = 4
 
 /** Copies known members only: errors of libraries carry requests, headers and whole configurations. */
-export function errorFacts(error: unknown, causes = mostCauses): ErrorFacts {
+export function errorFacts(error: unknown, causes = maxCauses): ErrorFacts {
   if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
   const { name, message, stack, cause } = error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined

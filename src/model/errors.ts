@@ -66,11 +66,11 @@ export class A2AError extends Error {
   }
 }
 
-const longestEcho = 200
+const maxClipped = 200
 
 /** Shortens text from a caller for a message to that caller. */
 export function clip(text: string): string {
-  return text.length > longestEcho ? `${text.slice(0, longestEcho)}…` : text
+  return text.length > maxClipped ? `${text.slice(0, maxClipped)}…` : text
 }
 
 /** The error for a caller that has reached a limit for now. `limit` is the name of the option. */

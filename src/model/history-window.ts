@@ -32,13 +32,13 @@ export function newestMessages(history: readonly Message[], window: HistoryWindo
 }
 
 function countOf(history: readonly Message[], { messages, characters }: HistoryWindow): number {
-  const most = Math.min(messages, history.length)
+  const maxCount = Math.min(messages, history.length)
   let size = 0
-  for (let count = 0; count < most; count++) {
+  for (let count = 0; count < maxCount; count++) {
     size += sizeOfMessage(history[history.length - 1 - count])
     if (size > characters && count > 0) return count
   }
-  return most
+  return maxCount
 }
 
 function sizeOfMessage(message: Message | undefined): number {

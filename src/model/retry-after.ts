@@ -1,5 +1,5 @@
 /** 1,000,000,000 seconds: about thirty years. */
-const forEver = 1_000_000_000
+const maxSeconds = 1_000_000_000
 
 /**
  * Reads `Retry-After`, in seconds: a number, or a date, which is compared with the peer's own clock (`Date`), because the
@@ -10,7 +10,7 @@ export function readRetryAfter(
   date: string | null | undefined,
 ): number | undefined {
   const asked = retryAfter?.trim() ?? ''
-  if (/^\d+$/.test(asked)) return Math.min(Number(asked), forEver)
+  if (/^\d+$/.test(asked)) return Math.min(Number(asked), maxSeconds)
   // `Date.parse` accepts numbers and other formats that are not HTTP dates.
   if (!/^[A-Z][a-z]+, .*GMT$/.test(asked)) return undefined
   const ms = Date.parse(asked) - Date.parse(date ?? '')

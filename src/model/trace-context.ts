@@ -15,17 +15,17 @@ export function readTraceparent(given: string | null | undefined): string | unde
   return known
 }
 
-const longestState = 512
-const mostMembers = 32
+const maxStateLength = 512
+const maxMembers = 32
 const member =
   /^(?:[a-z][a-z\d_\-*/]{0,255}|[a-z\d][a-z\d_\-*/]{0,240}@[a-z][a-z\d_\-*/]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/
 
 /** Returns the list unchanged or undefined: a truncated list would have another meaning. */
 export function readTracestate(given: string | null | undefined): string | undefined {
-  if (!given || given.length > longestState) return undefined
+  if (!given || given.length > maxStateLength) return undefined
   const members = given.split(',').map((each) => each.trim())
   const named = members.filter((each) => each !== '')
-  return named.length > 0 && named.length <= mostMembers && named.every((each) => member.test(each))
+  return named.length > 0 && named.length <= maxMembers && named.every((each) => member.test(each))
     ? named.join(',')
     : undefined
 }

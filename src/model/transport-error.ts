@@ -58,6 +58,6 @@ export function wasNotSent(error: unknown): error is TransportError {
 /** The error of a call that its caller aborted or that exceeded its deadline. */
 export function leftBy({ reason }: AbortSignal): TransportError {
   return reason instanceof Error && reason.name === 'TimeoutError'
-    ? new TransportError('timeout', 'The agent was not done in time', { cause: reason })
+    ? new TransportError('timeout', 'The call timed out', { cause: reason })
     : new TransportError('aborted', 'The call was aborted', { cause: reason })
 }

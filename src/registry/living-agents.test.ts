@@ -108,8 +108,8 @@ describe('agents that register', () => {
 
   it('refuse an address that is none before anything is opened', async () => {
     const path = join(folder, 'never-opened.sqlite')
-    await expect(serve(shout, { register: 'nowhere', store: `sqlite:${path}` })).rejects.toThrow('no address')
-    await expect(serve(shout, { register: 'ftp://registry.example' })).rejects.toThrow('no address')
+    await expect(serve(shout, { register: 'nowhere', store: `sqlite:${path}` })).rejects.toThrow('Invalid address')
+    await expect(serve(shout, { register: 'ftp://registry.example' })).rejects.toThrow('Invalid address')
     expect(existsSync(path)).toBe(false)
   })
 

@@ -236,7 +236,7 @@ function notFoundTarget(
   rpcByPath: ReadonlyMap<string, JsonRpcServer>,
 ): CallTarget {
   const nothing = (call: IncomingCall): A2AError => {
-    const error = new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200) || '/'}`)
+    const error = new A2AError('METHOD_NOT_FOUND', `Not found: ${request.method} ${path.slice(0, 200) || '/'}`)
     refusedCall(observe, call, error)
     return error
   }
@@ -244,9 +244,12 @@ function notFoundTarget(
     if (rest) return rest.refuse(request, path, error)
     // JSON-RPC sends errors with status 200; on a path without a binding the status must be 404.
     const [rpc] = rpcByPath.values()
-    const said = await rpc?.refuse(request, error)
-    if (said && said.status !== 200) return said
-    return new Response((await said?.text()) ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
+    const rpcResponse = await rpc?.refuse(request, error)
+    if (rpcResponse && rpcResponse.status !== 200) return rpcResponse
+    return new Response((await rpcResponse?.text()) ?? null, {
+      status: 404,
+      headers: { 'content-type': 'application/json' },
+    })
   }
   return { isNotFound: true, answer: (call) => refuse(nothing(call)), refuse }
 }
@@ -270,7 +273,7 @@ function frontPage({ name, description, supportedInterfaces }: AgentCard, url: s
 <title>${title}</title>
 <h1>${title}</h1>
 <p>${words}</p>
-<p>This is an agent that speaks the Agent2Agent protocol. Programs read <a href="${card}">its card</a> and call it at:</p>
+<p>This is an agent that implements the Agent2Agent protocol. Programs read <a href="${card}">its card</a> and call it at:</p>
 <ul>
 ${interfaces.join('\n')}
 </ul>

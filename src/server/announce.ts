@@ -39,15 +39,17 @@ export interface AnnouncedAgent {
 }
 
 const firstDelayMs = 500
-const longestDelayMs = 60_000
+const maxDelayMs = 60_000
 /** Time that a closing port waits for the running call, and again for the withdrawal. */
-const farewellMs = 1000
+const withdrawTimeoutMs = 1000
 
 /** Throws `TypeError` for invalid options, before anything is opened. */
 export function settleRegister(register: string | RegisterOptions): RegisterOptions {
   const options = typeof register === 'string' ? { url: register } : register
   if (canParseUrl(options.url) && /^https?:$/.test(new URL(options.url).protocol)) return options
-  throw new TypeError(`\`register\` is no address of a registry: ${JSON.stringify(options.url)}`)
+  throw new TypeError(
+    `Invalid address in \`register\`: ${JSON.stringify(options.url)}; write 'https://registry.example'`,
+  )
 }
 
 export function announce(
@@ -65,7 +67,7 @@ export function announce(
 }
 
 /** Distinguishes a registry that rejects the agent from one that is unreachable. */
-function whyNot(error: unknown): string {
+function describeFailure(error: unknown): string {
   return error instanceof RegistryError
     ? `The registry refused the agent, it is asked again: ${error.message}`
     : 'The registry could not be reached, it is tried again'
@@ -79,7 +81,7 @@ class Announcement {
   /** Aborted: no new call is started. */
   readonly #stopping = new AbortController()
   /** Aborted: the running call is abandoned. */
-  readonly #leaving = new AbortController()
+  readonly #aborting = new AbortController()
   #running: Promise<void> = Promise.resolve()
   /** Set before the call, because an interrupted call may have reached the registry. */
   #place: { readonly version: string; readonly instance: string } | undefined
@@ -103,17 +105,17 @@ class Announcement {
 
   async withdraw(): Promise<void> {
     this.#stopping.abort()
-    const timer = setTimeout(() => this.#leaving.abort(), farewellMs)
+    const timer = setTimeout(() => this.#aborting.abort(), withdrawTimeoutMs)
     await this.#running
     clearTimeout(timer)
     if (!this.#place) return
     try {
-      await this.#registry.withdraw(this.#agent.name, this.#place, { signal: AbortSignal.timeout(farewellMs) })
+      await this.#registry.withdraw(this.#agent.name, this.#place, { signal: AbortSignal.timeout(withdrawTimeoutMs) })
     } catch (error) {
       const isGone = error instanceof RegistryError && error.code === 'NOT_FOUND'
       // Without the withdrawal, the lease expires.
       if (this.#isPublished && !isGone)
-        this.#tell('warn', 'The registry could not be told that the agent is gone', error)
+        this.#report('warn', 'The agent could not be withdrawn from the registry', error)
     }
   }
 
@@ -123,15 +125,15 @@ class Announcement {
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#step(ttlSeconds)
-        if (failures > 0) this.#tell('info', 'The registry answers again')
+        if (failures > 0) this.#report('info', 'The registry answers again')
         failures = 0
       } catch (error) {
         if (signal.aborted) return
-        if (failures === 0) this.#tell('warn', whyNot(error), error)
+        if (failures === 0) this.#report('warn', describeFailure(error), error)
         failures += 1
       }
       const delayMs =
-        failures === 0 ? (ttlSeconds * 1000) / 3 : Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1))
+        failures === 0 ? (ttlSeconds * 1000) / 3 : Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1))
       const options = { signal, ref: false }
       await pause(delayMs * (0.8 + Math.random() * 0.4), undefined, options).catch(() => undefined) // looked at above
     }
@@ -139,7 +141,7 @@ class Announcement {
 
   async #step(ttlSeconds: number): Promise<void> {
     const { name, url: instance } = this.#agent
-    const { signal } = this.#leaving
+    const { signal } = this.#aborting
     const card = await this.#agent.card()
     if (this.#isPublished && this.#place && card === this.#published) {
       this.#isPublished = await this.#registry.renew(name, this.#place, { signal })
@@ -153,7 +155,7 @@ class Announcement {
     this.#published = card
   }
 
-  #tell(level: 'info' | 'warn', message: string, error?: unknown): void {
+  #report(level: 'info' | 'warn', message: string, error?: unknown): void {
     this.#log({ level, message, agent: this.#agent.name, ...(error !== undefined && { error }) })
   }
 }

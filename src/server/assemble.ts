@@ -250,7 +250,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const edit = boundedEdit(options.editCard)
   const encode = () => encodeCards(card, offered, { url, form: options.card, registeredFor, sign, edit })
   const cards = await currentCards(encode, signer, (error) =>
-    options.log({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
+    options.log({ level: 'error', message: 'A card could not be signed again', agent: agent.card.name, error }),
   )
   const { extendedCard } = agent.card
   const given: Omit<EngineOptions, keyof EngineSettings> & Pick<EngineOptions, 'limits'> = {

@@ -17,7 +17,7 @@ export async function listen(
   { port = 0, host = defaultHost, tls }: PortOptions,
 ): Promise<string> {
   await new Promise<void>((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(inWords(error, port, host))
+    const onError = (error: NodeJS.ErrnoException) => reject(explainError(error, port, host))
     server.once('error', onError)
     server.listen(port, host, () => {
       server.off('error', onError)
@@ -41,7 +41,7 @@ export async function closePort(listener: Listener, finish: () => Promise<void>)
 }
 
 /** Explains the two common errors. */
-function inWords(error: NodeJS.ErrnoException, port: number, host: string): Error {
+function explainError(error: NodeJS.ErrnoException, port: number, host: string): Error {
   if (error.code === 'EADDRINUSE') return new Error(`Port ${port} is in use; pass another \`port\``, { cause: error })
   if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is not an address of this machine`, { cause: error })
   return error
@@ -68,12 +68,15 @@ export function assertClosedByDefault({ host = defaultHost, auth }: GuardedPort,
  */
 export function tlsFor({ tls, auth }: GuardedPort): TlsOptions | undefined {
   const schemes = auth === undefined || auth === 'none' ? [] : schemesOf(requirementsOf(auth))
-  const needy = schemes.find(({ needsCertificate }) => needsCertificate)
-  if (!needy) return tls
+  const scheme = schemes.find(({ needsCertificate }) => needsCertificate)
+  if (!scheme) return tls
   if (!tls)
-    throw new TypeError(`${needy.name} needs \`tls\`: behind a proxy that ends TLS no client certificate arrives here`)
-  if (!tls.ca) throw new TypeError(`${needy.name} needs \`tls.ca\`: the authorities whose client certificates are good`)
-  if (tls.requestCert === false) throw new TypeError(`${needy.name} needs \`tls.requestCert\`, which is false`)
+    throw new TypeError(
+      `${scheme.name} needs \`tls\`: behind a proxy that terminates TLS, client certificates do not arrive`,
+    )
+  if (!tls.ca)
+    throw new TypeError(`${scheme.name} needs \`tls.ca\`: the authorities of the accepted client certificates`)
+  if (tls.requestCert === false) throw new TypeError(`${scheme.name} needs \`tls.requestCert\`, which is false`)
   return { rejectUnauthorized: false, ...tls, requestCert: true }
 }
 

@@ -75,7 +75,7 @@ export async function encodeCards(
   const hybrid = hasNewest && first ? await hybridOf(first) : undefined
   const asked = form === undefined ? undefined : form === 'hybrid' ? hybrid : await cardOf(form)
   if (form !== undefined && !asked)
-    throw new TypeError(`There is no ${form} card to serve: the dialects it speaks of are not offered`)
+    throw new TypeError(`Card form not available: ${form}; \`dialects\` does not include its dialects`)
   const legacy = legacyCard(recognised, card, options, listed)
   const byVersion = new Map<string, object>()
   for (const { name, versions, isListed, card: encoder } of recognised) {
@@ -107,7 +107,7 @@ async function registeredCard(
 ): Promise<object | undefined> {
   if (dialect === undefined || listed.has(dialect)) return unversioned
   const own = await cardOf(dialect)
-  if (!own) throw new TypeError(`${dialect} is not spoken here: its address cannot be registered`)
+  if (!own) throw new TypeError(`Dialect not served: ${dialect}; its address cannot be registered`)
   return own
 }
 
@@ -250,7 +250,7 @@ export const jwksPath = '/.well-known/jwks.json'
 export type SignCard = <Card extends object>(card: Card, forms: readonly CardSigningForm[]) => Promise<Card>
 
 /** Extended cards may differ by caller, so signatures are cached. */
-const mostRemembered = 256
+const maxCachedSignatures = 256
 
 /** `url` is the server's address, without a slash at its end. */
 export function createCardSigning(signer: Signer | undefined, url: string): SignCard {
@@ -262,7 +262,7 @@ export function createCardSigning(signer: Signer | undefined, url: string): Sign
     known.delete(key)
     known.set(key, signed)
     const [oldest] = known.keys()
-    if (known.size > mostRemembered && oldest !== undefined) known.delete(oldest)
+    if (known.size > maxCachedSignatures && oldest !== undefined) known.delete(oldest)
   }
 
   return async <Card extends object>(card: Card, forms: readonly CardSigningForm[]): Promise<Card> => {

@@ -20,7 +20,7 @@ export function guardSkills(service: AgentService, { card }: Agent, security: re
   const check = async (request: SendMessageRequest, { caller }: CallContext): Promise<void> => {
     for (const { id, securityRequirements = [] } of await candidates(skills, request)) {
       if (securityRequirements.length === 0 || securityRequirements.some((each) => isMet(each, caller))) continue
-      throw new A2AError('PERMISSION_DENIED', `The credentials are not good for the skill ${id}`, {
+      throw new A2AError('PERMISSION_DENIED', `The credentials are not valid for the skill ${id}`, {
         metadata: { skillId: id },
       })
     }

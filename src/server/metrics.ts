@@ -69,5 +69,5 @@ async function showMetrics({ method }: Request, text: () => Promise<string>): Pr
 /** Metrics on the agents' port need `auth`, unless the port is on loopback. */
 export function assertGuardedMetrics(metrics: boolean | MetricsPort, { host, auth }: GuardedPort): void {
   if (metrics !== true || auth !== 'none' || isLoopback(host)) return
-  throw new TypeError(`Metrics on ${host} without auth are for anybody: give \`metrics\` a port of its own`)
+  throw new TypeError(`Metrics on ${host} are public without \`auth\`: give \`metrics\` a port of its own`)
 }

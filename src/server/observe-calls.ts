@@ -14,29 +14,29 @@ export interface AuditEntry extends CallRecord {
 /** Receives every call when it has ended, rejected calls included. Its exceptions are logged and do not affect calls. */
 export type Audit = (entry: AuditEntry) => void
 
-interface Interested {
+interface Observers {
   readonly log?: Log | undefined
   readonly logCalls?: boolean | undefined
   readonly audit?: Audit | undefined
-  readonly metrics?: Tell | undefined
+  readonly metrics?: OnEnded | undefined
   readonly span?: CallObserver['span'] | undefined
 }
 
-type Tell = CallObserver['ended']
+type OnEnded = CallObserver['ended']
 
 /** Returns undefined if there is no observer. */
 export function observeCalls(
   agent: string,
-  { log, logCalls, audit, metrics, span }: Interested,
+  { log, logCalls, audit, metrics, span }: Observers,
 ): CallObserver | undefined {
-  const interested: Tell[] = []
-  if (metrics) interested.push(metrics)
-  if (log && logCalls) interested.push((record) => logCall(log, agent, record))
-  if (audit) interested.push(guarded(audit, agent, log))
-  if (interested.length === 0 && !span) return undefined
+  const observers: OnEnded[] = []
+  if (metrics) observers.push(metrics)
+  if (log && logCalls) observers.push((record) => logCall(log, agent, record))
+  if (audit) observers.push(guarded(audit, agent, log))
+  if (observers.length === 0 && !span) return undefined
   return {
     ended(record) {
-      for (const tell of interested) tell(record)
+      for (const onEnded of observers) onEnded(record)
     },
     span,
   }
@@ -47,7 +47,7 @@ function logCall(log: Log, agent: string, { operation, binding, dialect }: CallR
   if (operation && binding && dialect) log({ level: 'debug', message: `${operation} over ${binding}`, agent, dialect })
 }
 
-function guarded(audit: Audit, agent: string, log: Log | undefined): Tell {
+function guarded(audit: Audit, agent: string, log: Log | undefined): OnEnded {
   const failed = (error: unknown) => log?.({ level: 'error', message: 'The audit failed', agent, error })
   return (record) => {
     try {

@@ -49,9 +49,7 @@ function pathOf(path: string, { jsonrpc }: Dialect): string | undefined {
   const trimmed = withoutTrailingSlashes(path)
   const [, first = ''] = trimmed.split('/')
   if (reserved.has(first))
-    throw new TypeError(
-      `A dialect cannot be pinned to ${path}: /${first} means something to others, choose another path`,
-    )
+    throw new TypeError(`A dialect cannot be pinned to ${path}: /${first} is reserved; choose another path`)
   if (/^\/[^/]/.test(trimmed)) return trimmed
   throw new TypeError(`A dialect cannot be pinned to ${JSON.stringify(path)}: write a path such as /legacy`)
 }

@@ -39,7 +39,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
     return await openPostgresStore(address, options)
   }
   throw new TypeError(
-    `Unknown store ${JSON.stringify(address)}: say "memory", "file:DIR", "sqlite:PATH" or "postgres://…"`,
+    `Unknown store ${JSON.stringify(address)}: write "memory", "file:DIR", "sqlite:PATH" or "postgres://…"`,
   )
 }
 

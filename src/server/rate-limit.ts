@@ -25,7 +25,7 @@ export interface Rate {
 }
 
 /** Beyond this number the least recently used bucket is removed: it is probably full again. */
-const mostBuckets = 10_000
+const maxBuckets = 10_000
 
 interface Bucket {
   tokens: number
@@ -66,7 +66,7 @@ export class RateLimit {
     bucket.tokens = tokens - 1
     bucket.atMs = now
     // The order of use matters only when buckets may be removed soon.
-    if (this.#buckets.size > mostBuckets / 2) {
+    if (this.#buckets.size > maxBuckets / 2) {
       this.#buckets.delete(name)
       this.#buckets.set(name, bucket)
     }
@@ -95,7 +95,7 @@ export class RateLimit {
 
   #add(name: string, bucket: Bucket): void {
     this.#buckets.set(name, bucket)
-    if (this.#buckets.size <= mostBuckets) return
+    if (this.#buckets.size <= maxBuckets) return
     const [oldest] = this.#buckets.keys()
     if (oldest !== undefined) this.#buckets.delete(oldest)
   }

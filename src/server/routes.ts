@@ -66,7 +66,7 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
   if (routes.length === 0) return undefined
   for (const { path } of routes)
     if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
-      throw new TypeError(`${JSON.stringify(path)} is no path of a route: write /api`)
+      throw new TypeError(`Invalid path of a route: ${JSON.stringify(path)}; write a path such as /api`)
   // Longer paths first, so that a route below another one wins.
   const byLength = [...routes].sort((a, b) => b.path.length - a.path.length)
 

@@ -80,7 +80,7 @@ function resourcesOf(cards: EncodedCards): ReadonlyMap<string, Variants> {
 async function answer(request: Request, variants: Variants, serving: Serving): Promise<Response> {
   const resource = await choose(request, variants)
   if (!resource && !variants.unversioned)
-    return await serving.refuse(request, new A2AError('METHOD_NOT_FOUND', 'There is no card here'))
+    return await serving.refuse(request, new A2AError('METHOD_NOT_FOUND', 'Card not found'))
   if (!resource) {
     const asked = askedVersion(readVersion(request.headers, request.url)) ?? ''
     return serving.refuse(request, versionNotSupported([...variants.byVersion.keys()], asked))
@@ -149,7 +149,7 @@ export interface CurrentCards {
 /** Minimum time between a failure of the signer and the next attempt. */
 const betweenAttemptsMs = 5000
 /** Time after which an attempt counts as failed. */
-const longestAttemptMs = 30_000
+const maxAttemptMs = 30_000
 
 export async function currentCards(
   encode: () => Promise<EncodedCards>,
@@ -165,7 +165,7 @@ export async function currentCards(
 
   const make = async (wanted: string | undefined): Promise<void> => {
     try {
-      cards = await within(longestAttemptMs, encode())
+      cards = await within(maxAttemptMs, encode())
       keys = wanted
     } catch (error) {
       failedAt = performance.now()

@@ -154,8 +154,8 @@ describe('a credential', () => {
 
   it('appears nowhere: not in the store, the log, the audit or any response (R-ITA-9, R-SEC-5)', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-'))
-    const heard: unknown[] = []
-    const keep = (entry: unknown) => void heard.push(entry)
+    const entries: unknown[] = []
+    const keep = (entry: unknown) => void entries.push(entry)
     const quiet = agent('Quiet', async function* ({ credential }) {
       yield credential === undefined ? askAuth('Log in') : 'opened'
     })
@@ -174,7 +174,7 @@ describe('a credential', () => {
       })
       expect(JSON.stringify(task)).not.toContain(secret)
     }
-    expect(inspect(heard, { depth: 20 })).not.toContain(secret)
+    expect(inspect(entries, { depth: 20 })).not.toContain(secret)
     for (const file of await readdir(folder)) expect(await readFile(join(folder, file), 'latin1')).not.toContain(secret)
     await rm(folder, { recursive: true })
   })

@@ -274,8 +274,8 @@ describe('limits of a request', () => {
     await using served = await serve(echoAgent, { limits: { partsPerMessage: 2 } })
     for (const wireClient of [v1JsonRpc(as(served)), v1Rest(as(served)), v1Grpc(hostOf(served))]) {
       resultOf(await wireClient.send([{ text: 'a' }, { text: 'b' }]))
-      const { message: said } = refusalOf(await wireClient.send([{ text: 'a' }, { text: 'b' }, { text: 'c' }]))
-      expect(said, wireClient.name).toContain('message.parts: has more than 2 elements')
+      const { message: text } = refusalOf(await wireClient.send([{ text: 'a' }, { text: 'b' }, { text: 'c' }]))
+      expect(text, wireClient.name).toContain('message.parts: has more than 2 elements')
     }
     // The error names the limit, over every binding.
     const limit = { reason: 'INVALID_PARAMS', metadata: { limit: 'partsPerMessage', max: '2' } }

@@ -278,9 +278,9 @@ describe('/metrics', () => {
 
   it('is not served if the application has its own SDK; a log entry says so', async () => {
     const { points } = record()
-    const said: string[] = []
-    await using served = await serve(echoAgent, { metrics: true, log: ({ message }) => void said.push(message) })
-    expect(said).toContainEqual(expect.stringContaining('An OpenTelemetry SDK is registered'))
+    const logged: string[] = []
+    await using served = await serve(echoAgent, { metrics: true, log: ({ message }) => void logged.push(message) })
+    expect(logged).toContainEqual(expect.stringContaining('An OpenTelemetry SDK is registered'))
     expect(served.metricsUrl).toBeUndefined()
     resultOf(await v1JsonRpc((path, init) => fetch(new URL(path, served.url), init)).send('hello'))
     expect(points.map(({ name }) => name)).toContain('dragoman.calls')

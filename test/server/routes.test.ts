@@ -57,13 +57,13 @@ describe('routes', () => {
       '`answer` of a route must return a Response, or undefined',
     ],
   ])('that %s reveal the reason in the log only', async (_, answer, message) => {
-    const told: unknown[] = []
+    const logged: unknown[] = []
     const broken: Route = { path: '/broken', answer }
-    const handler = await createHandler(shout, { routes: [broken], log: ({ error }) => told.push(error) })
+    const handler = await createHandler(shout, { routes: [broken], log: ({ error }) => logged.push(error) })
     const response = await handler.fetch(at('/broken'))
     expect(response.status).toBe(500)
     expect(await response.text()).not.toContain(message)
-    expect(told).toMatchObject([{ message }])
+    expect(logged).toMatchObject([{ message }])
     await handler.close()
   })
 
@@ -177,11 +177,11 @@ describe('routes', () => {
       isPublic: true,
       answer: async (request) => Response.json(await request.json()),
     }
-    const told: unknown[] = []
+    const logged: unknown[] = []
     await using served = await serve(shout, {
       routes: [counting, parsing],
       limits: { bodyBytes: 1000 },
-      log: ({ message }) => told.push(message),
+      log: ({ message }) => logged.push(message),
       advanced: { engine: { stallMs: 0 } },
     })
     const send = (path: string, init: RequestInit) =>
@@ -198,10 +198,10 @@ describe('routes', () => {
       expect((await send(path, { body: endless() })).status, path).toBe(413)
     }
     expect(read).toBeLessThanOrEqual(2000)
-    expect(told).toEqual([])
+    expect(logged).toEqual([])
   })
 
   it.each(['api', '/api/', '//', ''])('reject %j as a path', async (path) => {
-    await expect(createHandler(shout, { routes: [{ ...whoami, path }] })).rejects.toThrow(/no path of a route/)
+    await expect(createHandler(shout, { routes: [{ ...whoami, path }] })).rejects.toThrow(/Invalid path of a route/)
   })
 })

@@ -163,12 +163,12 @@ describe('serve', () => {
     const advice = "The handler of B must be an async generator: write agent('B', async function* (turn) { yield '…' })"
     for (const handler of [async () => 'x', function* () {}, 'x', undefined])
       expect(() => agent('B', handler as never)).toThrow(advice)
-    const told: unknown[] = []
+    const logged: unknown[] = []
     await using served = await serve(agent('B', (() => Promise.resolve('x')) as never), {
-      log: ({ error }) => told.push(error),
+      log: ({ error }) => logged.push(error),
     })
     const answer = (await ask(served.url, 'hi')) as { result: { task: { status: { message: object } } } }
-    expect(told).toEqual([new TypeError(advice)])
+    expect(logged).toEqual([new TypeError(advice)])
     expect(answer.result.task.status.message).toMatchObject({ parts: [{ text: `The agent failed: ${advice}` }] })
   })
 

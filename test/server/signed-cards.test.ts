@@ -202,7 +202,7 @@ describe('/.well-known/jwks.json', () => {
     isDown = true
     attempts = 0
     for (let read = 0; read < 10; read++) expect(await etag()).toBe(before)
-    await until(() => log.includes('A card could not be signed anew'))
+    await until(() => log.includes('A card could not be signed again'))
     // Requests for cards do not cause further attempts.
     const once = attempts
     isDown = false

@@ -58,8 +58,8 @@ describe('a SQLite file that is deleted', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
     expect((await send(served.url)).status).toBe(503)
     expect(await readiness(served.url)).toBe(503)
-    const told = entries.filter(({ message }) => message.includes('deleted or replaced'))
-    expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(`${path}${suffix}`) }])
+    const logged = entries.filter(({ message }) => message.includes('deleted or replaced'))
+    expect(logged).toMatchObject([{ level: 'error', message: expect.stringContaining(`${path}${suffix}`) }])
   })
 
   it('is detected behind a symbolic link, where the write-ahead log is beside the real file', async () => {
@@ -114,8 +114,8 @@ describe('a SQLite file that is truncated in place', () => {
     expect(await readiness(served.url)).toBe(503)
     expect([(await send(served.url)).status, (await send(served.url)).status]).toEqual([503, 503])
     expect(await readiness(served.url)).toBe(503)
-    const told = entries.filter(({ message }) => message.includes('was truncated'))
-    expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(path) }])
+    const logged = entries.filter(({ message }) => message.includes('was truncated'))
+    expect(logged).toMatchObject([{ level: 'error', message: expect.stringContaining(path) }])
   })
 
   it('is rejected by commits until the store is opened again, at any size of the file', async () => {
