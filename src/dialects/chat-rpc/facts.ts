@@ -13,36 +13,36 @@ export const facts = {
 export const limitations: readonly Limitation[] = [
   {
     direction: 'in',
-    what: 'ids of messages that have none are made here, so a repeated call runs again',
+    what: 'the server generates missing message ids, so a repeated call runs again',
     remedy: 'send a `messageId` or `Idempotency-Key`',
   },
-  { direction: 'in', what: '`configuration` of a send: the answer is waited for, webhooks do not exist' },
-  { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
+  { direction: 'in', what: '`configuration` of a send: calls always wait, and webhooks do not exist' },
+  { direction: 'in', what: 'unknown members', remedy: 'put such data into `metadata`' },
   {
     direction: 'out',
-    what: 'a task is answered as a message made of its artifacts: their ids, names and metadata are lost',
+    what: 'a task is sent as a message with the content of its artifacts, without their ids, names and metadata',
     remedy: '`tasks/get` with the `taskId` of the message',
   },
   {
     direction: 'out',
     what: 'FAILED, CANCELED and REJECTED are one error, -32603',
-    remedy: '`data.metadata.state` tells which; streams name the state',
+    remedy: '`data.metadata.state` and streams name the state',
   },
   { direction: 'out', what: 'INPUT_REQUIRED and AUTH_REQUIRED in messages', remedy: '`metadata.state`' },
   { direction: 'out', what: 'in streams: history and timestamps', remedy: '`tasks/get`' },
   {
     direction: 'out',
-    what: 'in streams: which artifact a text belongs to; all text is one message',
+    what: 'in streams: the artifact of a text; all text is one message',
     remedy: '`tasks/get`',
   },
   {
     direction: 'out',
-    what: 'in streams: that an answer has no task',
-    remedy: 'the envelope gives the id of the message as the id of the task',
+    what: 'in streams: the absence of a task',
+    remedy: 'the envelope has the message id as the task id',
   },
   {
     direction: 'out',
-    what: 'data parts that are no objects',
+    what: 'data parts that are not objects',
     remedy: 'wrapped as `{"value": …}` and marked with `data_part_compat` in the metadata of the part',
   },
   {
@@ -51,5 +51,5 @@ export const limitations: readonly Limitation[] = [
     remedy: '`a2aMediaType` and `a2aFilename` in the metadata of the part',
   },
   { direction: 'out', what: 'listing, re-subscribing, push notifications and the extended card do not exist' },
-  { direction: 'out', what: 'cards: every interface but this one' },
+  { direction: 'out', what: 'cards: all other interfaces' },
 ]

@@ -12,20 +12,24 @@ export const facts = {
 export const limitations: readonly Limitation[] = [
   {
     direction: 'in',
-    what: 'message ids are made here, so a repeated call runs again',
+    what: 'the server generates message ids, so a repeated call runs again',
     remedy: 'send `Idempotency-Key`',
   },
   { direction: 'in', what: '`user_id` and `X-Agent-Name` are hints in the request metadata, never an identity' },
   {
     direction: 'out',
     what: 'ids of tasks and contexts',
-    remedy: '`task_id` and `chat_id` in answers that are not the last; callers choose `chat_id` themselves',
+    remedy: '`task_id` and `chat_id` in responses that do not end the task; clients choose `chat_id`',
   },
-  { direction: 'out', what: 'files; an answer of nothing else has an empty `output`' },
+  { direction: 'out', what: 'files; a response with only files has an empty `output`' },
   { direction: 'out', what: 'data beside text; several data parts become one array' },
   { direction: 'out', what: 'media types, file names, metadata and extensions of parts, messages and artifacts' },
-  { direction: 'out', what: 'the borders between artifacts: their texts are joined' },
-  { direction: 'out', what: 'FAILED, CANCELED and REJECTED are all `error`', remedy: 'the status message says more' },
+  { direction: 'out', what: 'the boundaries of artifacts: their texts are joined' },
+  {
+    direction: 'out',
+    what: 'FAILED, CANCELED and REJECTED are all `error`',
+    remedy: 'the status message has the details',
+  },
   { direction: 'out', what: 'AUTH_REQUIRED is `input_required`' },
   { direction: 'out', what: 'history, cancelling, listing, re-subscribing and push notifications do not exist' },
 ]

@@ -14,13 +14,13 @@ export const facts = {
 export const limitations: readonly Limitation[] = [
   {
     direction: 'out',
-    what: 'the states REJECTED and AUTH_REQUIRED: shown as `failed` and `input-required`',
-    remedy: 'the true state is in `metadata.a2aState`',
+    what: 'the states REJECTED and AUTH_REQUIRED: sent as `failed` and `input-required`',
+    remedy: 'the actual state is in `metadata.a2aState`',
   },
   {
     direction: 'out',
     what: 'extensions and references of messages, extensions of artifacts',
-    remedy: 'kept as `a2aExtensions` and `a2aReferenceTaskIds` where there is metadata',
+    remedy: 'kept as `a2aExtensions` and `a2aReferenceTaskIds` if there is metadata',
   },
   {
     direction: 'out',
@@ -36,20 +36,20 @@ export const limitations: readonly Limitation[] = [
   { direction: 'out', what: 'progress messages in the history of a task whose events were removed (`retention`)' },
   {
     direction: 'out',
-    what: 'messages that others send to a task while its stream is read: the tasks in the stream do not show them',
+    what: 'messages from other callers during a stream: the tasks in the stream do not contain them',
     remedy: '`GET /tasks/{id}` does',
   },
-  { direction: 'out', what: 'push configs of a task beside the one called like it, else beside the first' },
+  { direction: 'out', what: 'all push configs of a task except the one with the task’s id, else except the first' },
   { direction: 'out', what: 'ListTasks, the listing of push configs and the extended card: no such routes' },
   {
     direction: 'out',
-    what: 'of the card: provider, tags, media types in detail, every security scheme but the API key, signatures',
+    what: 'card: provider, tags, exact media types, security schemes other than the API key, signatures',
   },
   {
     direction: 'in',
     what: 'accepted output modes, history lengths and `returnImmediately`: calls wait, history is full',
   },
-  { direction: 'in', what: 'the state `unknown`: read as FAILED, since it ends a task' },
-  { direction: 'in', what: 'zones of times without one: read as UTC; digits below a millisecond' },
-  { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
+  { direction: 'in', what: 'the state `unknown`: decoded as FAILED, because it ends a task' },
+  { direction: 'in', what: 'missing time zones, which are decoded as UTC; digits below a millisecond' },
+  { direction: 'in', what: 'unknown members', remedy: 'put such data into `metadata`' },
 ]

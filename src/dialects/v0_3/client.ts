@@ -50,7 +50,7 @@ import {
   type WireForm,
 } from './wire-form.js'
 
-/** Selects the spelling for a call. For the protobuf, the user may choose the encoding of files (R3-PB-12). */
+/** Selects the wire form of a call. For the protobuf, the user may choose the encoding of files (R3-PB-12). */
 export type WireFormFor = (facts: ClientFacts) => WireForm
 
 export const jsonFormFor: WireFormFor = () => jsonForm

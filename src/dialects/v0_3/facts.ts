@@ -12,33 +12,33 @@ export const facts = {
 } as const satisfies DialectFacts
 
 export const limitations: readonly Limitation[] = [
-  { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
+  { direction: 'in', what: 'unknown members', remedy: 'put such data into `metadata`' },
   { direction: 'in', what: '`final` of status updates', remedy: 'computed from the state when sent' },
   {
     direction: 'in',
     what: 'the state `unknown` of a peer’s task, and no state at all',
-    remedy: 'read as working: not known to have ended, so look again',
+    remedy: 'decoded as working: poll again',
   },
   {
     direction: 'in',
     what: 'the webhook id `default`',
-    remedy: 'it means the webhook that was given no id, which is called like its task',
+    remedy: 'it means the webhook without an id, which has the task’s id',
   },
   {
     direction: 'in',
-    what: 'the zone of timestamps that have none, and digits below the millisecond',
-    remedy: 'read as UTC',
+    what: 'missing time zones, and digits below the millisecond',
+    remedy: 'decoded as UTC',
   },
-  { direction: 'in', what: 'timestamps of a peer’s task that cannot be read' },
-  { direction: 'in', what: 'over REST and gRPC: a `historyLength` of 0, which reads as not given' },
+  { direction: 'in', what: 'invalid timestamps of a peer’s task' },
+  { direction: 'in', what: 'over REST and gRPC: a `historyLength` of 0, which counts as absent' },
   {
     direction: 'in',
-    what: 'signatures of cards: what they sign is the card as it was received',
+    what: 'signatures of cards: they cover the card as received',
     remedy: 'verify before decoding',
   },
   {
     direction: 'out',
-    what: 'data parts that are no objects',
+    what: 'data parts that are not objects',
     remedy: 'wrapped as `{"value": …}` and marked with `data_part_compat` in the metadata of the part',
   },
   {
@@ -54,14 +54,14 @@ export const limitations: readonly Limitation[] = [
   { direction: 'out', what: 'over gRPC: the metadata of a cancellation' },
   {
     direction: 'out',
-    what: 'over REST and gRPC: the wish for a task without history',
-    remedy: 'the history that comes is dropped',
+    what: 'over REST and gRPC: requests for a task without history',
+    remedy: 'the client drops the received history',
   },
-  { direction: 'out', what: 'over gRPC, to peers of 0.3.0 exactly: metadata of parts and names of files' },
-  { direction: 'out', what: 'tenants, and interfaces that have one', remedy: 'mount the agent once for each tenant' },
+  { direction: 'out', what: 'over gRPC, only to peers of 0.3.0: metadata of parts and names of files' },
+  { direction: 'out', what: 'tenants, and interfaces with a tenant', remedy: 'mount the agent once for each tenant' },
   { direction: 'out', what: 'interfaces of other versions' },
   { direction: 'out', what: 'the OAuth device code flow and `pkceRequired`' },
-  { direction: 'out', what: 'signatures of the card: they sign another text' },
+  { direction: 'out', what: 'signatures of the card: they cover another text' },
   {
     direction: 'out',
     what: 'over JSON-RPC: webhooks of a task beyond the first hundred',

@@ -28,7 +28,7 @@ import { grpcForms, jsonForm, restForms, type Wire, type WireForm } from './wire
 /** Encodes an operation's result. In JSON-RPC a deletion returns `null` and a list is an array. */
 type Encode = (result: unknown, params: unknown, as: WireForm) => unknown
 
-/** Selects the spelling for a call. For the protobuf it depends on the peer (R3-PB-12). */
+/** Selects the wire form of a call. For the protobuf it depends on the peer (R3-PB-12). */
 type WireFormOf = (facts: CallFacts | undefined) => WireForm
 
 const inJson: WireFormOf = () => jsonForm

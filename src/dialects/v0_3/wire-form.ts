@@ -103,7 +103,7 @@ export function inEveryPartForm<T>(make: (partForm: PartForm, shape: Shape) => T
   return { json: make('json', 'json'), ...inEveryFileEncoding((form) => make(form, 'proto')) }
 }
 
-/** The protobuf's spellings, one for each encoding of file content. */
+/** The protobuf's wire forms, one for each encoding of file content. */
 export const restForms = inEveryFileEncoding((partForm): WireForm => ({ ...protoJsonForm, partForm }))
 export const grpcForms = inEveryFileEncoding((partForm): WireForm => ({ ...protoForm, partForm }))
 

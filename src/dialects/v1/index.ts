@@ -62,13 +62,13 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
       body: { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'hi' }] } },
     },
     limitations: [
-      { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
+      { direction: 'in', what: 'unknown members', remedy: 'put such data into `metadata`' },
       {
         direction: 'in',
         what: '`TASK_STATE_UNSPECIFIED` of a peer’s task, and no state at all',
-        remedy: 'read as working: not known to have ended, so look again',
+        remedy: 'decoded as working: poll again',
       },
-      { direction: 'in', what: 'timestamps of a peer’s task that cannot be read' },
+      { direction: 'in', what: 'invalid timestamps of a peer’s task' },
     ],
   }
 }
