@@ -63,7 +63,7 @@ export function assertClosedByDefault({ host = defaultHost, auth }: GuardedPort,
 }
 
 /**
- * With `mtls` the port asks for client certificates. It requires none unless `tls` says so: cards are public, and callers may
+ * With `mtls` the port asks for client certificates. It requires none unless `tls` does: cards are public, and callers may
  * use another scheme. Calls without a trusted certificate are rejected later.
  */
 export function tlsFor({ tls, auth }: GuardedPort): TlsOptions | undefined {

@@ -183,7 +183,7 @@ async function pinnedCards(
   return cards
 }
 
-/** Adds the address that older readers use. They know only one, whatever other interfaces are offered. */
+/** Adds the address that older readers use. They read one address only. */
 function withAddress(card: AgentCard, url: string, dialect: Dialect): AgentCard {
   return { ...card, supportedInterfaces: [...card.supportedInterfaces, ...addressesOf(url, dialect)] }
 }

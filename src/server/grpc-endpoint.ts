@@ -73,7 +73,7 @@ async function load({ endpoints, admit }: Assembly, requestMs: number | undefine
 
 /**
  * gRPC has no paths. An agent alone on its port receives every call. Agents that share a port are selected by a tenant
- * with the name of their path; their cards tell clients to send it (R-TEN-2).
+ * with the name of their path; clients find it in the card (R-TEN-2).
  */
 function endpointsByTenant(
   endpoints: ReadonlyMap<string, BindingHandler>,

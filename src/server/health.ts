@@ -27,7 +27,7 @@ function json(status: number, body: object): Response {
   return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } })
 }
 
-/** Time after which the store counts as unavailable; below the time-outs of common load balancers. */
+/** Time after which the store counts as unavailable. Load balancers poll every few seconds. */
 const pingTimeoutMs = 1_500
 
 /**

@@ -276,7 +276,7 @@ describe('/metrics', () => {
     await expect(serve(echoAgent, open)).rejects.toThrow(/give `metrics` a port of its own/)
   })
 
-  it('is not served if the application has its own SDK; a log entry says so', async () => {
+  it('is not served if the application has its own SDK, and the log explains it', async () => {
     const { points } = record()
     const logged: string[] = []
     await using served = await serve(echoAgent, { metrics: true, log: ({ message }) => void logged.push(message) })
