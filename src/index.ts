@@ -43,7 +43,7 @@ export { MemoryStore } from './stores/memory.js'
 
 export type { AgentClient } from './client/agent-client.js'
 export { connect } from './client/connect.js'
-export type { ConnectOptions } from './client/connect-options.js'
+export type { ConnectOptions, ConnectTarget } from './client/connect-options.js'
 export type { AgentCard } from './model/agent-card.js'
 export { TransportError } from './model/transport-error.js'
 

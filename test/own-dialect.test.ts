@@ -1,5 +1,5 @@
 import { agent, artifact, connect, serve, textOf } from 'dragoman'
-import { createPushReceiver, type PushDelivery } from 'dragoman/client'
+import { type CardDocument, createPushReceiver, type PushDelivery } from 'dragoman/client'
 import { createHandler } from 'dragoman/server'
 import { dialectContract } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
@@ -50,7 +50,7 @@ describe('a dialect of the user', () => {
     await using served = await serve(shout, { port: 0, dialects: ['v1', { dialect: toy, path: '/toy' }] })
     const card = await (await fetch(`${served.url}toy/.well-known/agent-card.json`)).json()
     expect(card).toEqual({ toyAgent: 'Shout', at: `${served.url}toy` })
-    await using client = await connect(card as object, { dialects: [toyClient] })
+    await using client = await connect(card as CardDocument, { dialects: [toyClient] })
     expect((await client.ask('hello')).text).toBe('HELLO')
   })
 

@@ -9,14 +9,14 @@ import type { AgentService } from '../model/service.js'
 import { TransportError } from '../model/transport-error.js'
 import type { AgentClient } from './agent-client.js'
 import { connect } from './connect.js'
-import { type ConnectOptions, connectOptionNames } from './connect-options.js'
+import { type CardDocument, type ConnectOptions, connectOptionNames } from './connect-options.js'
 import { assertResolvers } from './resolve-name.js'
 
 /** Names an agent: by name, by an object with a card (such as an agent), or by a skill that it has. */
 export type AgentName = string | { readonly card: { readonly name: string } } | { readonly skill: string }
 
 /** An address, a name that a resolver knows, or a card. */
-export type AgentAddress = string | object
+export type AgentAddress = string | CardDocument
 
 /** Maximum number of connections. Names and addresses may come from callers, so they are limited. */
 const maxConnections = 256

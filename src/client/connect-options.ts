@@ -1,7 +1,9 @@
 import type { ClientDialect } from '../dialects/client-dialect.js'
 import type { DialectName } from '../dialects/dialect.js'
-import { type Binding, bindings } from '../model/agent-card.js'
+import { type AgentCard, type Binding, bindings } from '../model/agent-card.js'
 import { either, type NamesOf } from '../model/option-names.js'
+import type { AgentService } from '../model/service.js'
+import type { FetchFunction } from '../transports/in-process.js'
 import type { Choice } from './agent-client.js'
 import type { CardCache } from './card-cache.js'
 import type { CircuitBreakerOptions } from './circuit-breaker.js'
@@ -32,6 +34,21 @@ export type ConnectWarning =
     }
   | { readonly code: 'interface-fallback'; readonly message: string; readonly choice: Choice }
   | { readonly code: 'instance-fallback'; readonly message: string; readonly url: string }
+
+/** A card as a value, or the JSON document of a card of any protocol version. */
+export type CardDocument = AgentCard | Readonly<Record<string, unknown>>
+
+/**
+ * An agent to connect to: its address or name, its card, or an agent of this process. The latter is the result of `agent`
+ * or of `createHandler`, an `AgentService`, or a function from `Request` to `Response`.
+ */
+export type ConnectTarget =
+  | string
+  | CardDocument
+  | { readonly card: { readonly name: string }; readonly handler: (...turn: never[]) => unknown }
+  | { readonly fetch: FetchFunction }
+  | AgentService
+  | FetchFunction
 
 /** Options of `connect` and `connectAgents`. All are optional. */
 export interface ConnectOptions {

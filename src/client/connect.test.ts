@@ -12,6 +12,7 @@ import {
   apiKeyCredential,
   basicCredential,
   bearerCredential,
+  type CardDocument,
   type ConnectOptions,
   type ConnectWarning,
   type CredentialSource,
@@ -81,10 +82,34 @@ describe('connect', () => {
     it('refuses options that a service cannot use', async () => {
       const handler = await createHandler(echoAgent)
       const service = handler.services.get('Echo') as AgentService
-      await expect(connect(service, { credentials: bearerCredential('secret') })).rejects.toThrow(
-        '`credentials` has no effect on a service, which is called directly; connect to the handler instead',
-      )
+      const refused: ConnectOptions = {
+        credentials: bearerCredential('secret'),
+        signatures: 'require',
+        allowedOrigins: ['*'],
+        resolvers: [],
+        dialects: [],
+        cache: createCardCache(),
+        pin: true,
+      }
+      for (const [name, value] of Object.entries(refused))
+        await expect(connect(service, { [name]: value })).rejects.toThrow(
+          `\`${name}\` has no effect on a service, which is called directly; connect to the handler instead`,
+        )
+      const used = { timeoutMs: 0, retry: {}, breaker: {}, signal: new AbortController().signal, onWarning: () => {} }
+      await using client = await connect(service, used)
+      expect(await calls(client)).toEqual(answers)
       await handler.close()
+    })
+
+    it.each([
+      [undefined, 'undefined'],
+      ['hello', 'a string'],
+      [{ status: 200 }, 'an object'],
+    ])('refuses a handler that returns %j', async (returned, described) => {
+      const message = `The handler returned ${described}, expected a Response`
+      const handle = (async () => returned) as unknown as () => Promise<Response>
+      await expect(connect(handle, { retry: { attempts: 1 } })).rejects.toThrow(message)
+      await expect(connect({ fetch: handle }, { retry: { attempts: 1 } })).rejects.toThrow(message)
     })
 
     it('ends the agent that it started when it is closed', async () => {
@@ -107,6 +132,17 @@ describe('connect', () => {
     await expect(collect(agent.stream('hello'))).rejects.toThrow(message)
   })
 
+  it('refuses targets that are not an agent, in types and at run time', async () => {
+    // @ts-expect-error a list
+    await expect(connect([])).rejects.toThrow('`connect` needs one agent, got a list')
+    // @ts-expect-error a list
+    await expect(connect(['http://localhost:8001'])).rejects.toThrow('`connectAgents({ Name: [...] })`')
+    // @ts-expect-error a number
+    await expect(connect(8001)).rejects.toThrow('`connect` needs the address, the name or the card of an agent')
+    // @ts-expect-error a function that returns no response
+    await expect(connect(() => 8001)).rejects.toThrow('The handler returned a number, expected a Response')
+  })
+
   it.each([async () => undefined, 'https://registry.example', ['https://registry.example'], {}])(
     'says what to write in place of `resolvers: %j`',
     async (given) => {
@@ -122,7 +158,7 @@ describe('connect', () => {
     await using served = await serve(echoAgent)
     const url = new URL(served.url)
     const card: unknown = await (await fetch(`${url}.well-known/agent-card.json`)).json()
-    for (const ref of [url.host, url.href, `${url}.well-known/agent-card.json`, card as object]) {
+    for (const ref of [url.host, url.href, `${url}.well-known/agent-card.json`, card as CardDocument]) {
       await using agent = await connect(ref)
       expect((await agent.ask('hi')).text).toBe('hi')
     }

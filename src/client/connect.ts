@@ -18,13 +18,14 @@
  */
 import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import { isObject } from '../model/is-object.js'
 import type { Operation } from '../model/operations.js'
 import { assertOptions } from '../model/option-names.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
-import { type ConnectOptions, type ConnectWarning, connectOptionNames } from './connect-options.js'
+import { type ConnectOptions, type ConnectTarget, type ConnectWarning, connectOptionNames } from './connect-options.js'
 import { createConvenience } from './convenience.js'
 import { assertCredentials } from './credentials/credential.js'
 import { type FoundAgent, findInstances } from './find-agent.js'
@@ -53,11 +54,8 @@ import { traceCalls } from './trace-calls.js'
  * Throws `TransportError` if the agent cannot be reached or offers no interface that can be used, and `A2AError` if its
  * card is protected or cannot be read.
  */
-export async function connect(ref: string | object, options: ConnectOptions = {}): Promise<AgentClient> {
-  if (typeof ref !== 'string' && typeof ref !== 'function' && (typeof ref !== 'object' || ref === null))
-    throw new TypeError(
-      `\`connect\` needs the address, the name or the card of an agent: connect('http://localhost:8001'); got ${String(ref)}`,
-    )
+export async function connect(ref: ConnectTarget, options: ConnectOptions = {}): Promise<AgentClient> {
+  assertTarget(ref)
   assertOptions('connect', options, connectOptionNames)
   const dialects = withClientDialects(options.dialects)
   assertOptions('connect', { dialect: options.dialect }, { dialect: [...dialects.keys()] })
@@ -87,6 +85,17 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+function assertTarget(ref: unknown): void {
+  if (Array.isArray(ref))
+    throw new TypeError(
+      '`connect` needs one agent, got a list. For several instances of an agent use `connectAgents({ Name: [...] })`',
+    )
+  if (typeof ref === 'string' || typeof ref === 'function' || isObject(ref)) return
+  throw new TypeError(
+    `\`connect\` needs the address, the name or the card of an agent: connect('http://localhost:8001'); got ${String(ref)}`,
+  )
 }
 
 function openInstance(

@@ -42,11 +42,19 @@ function isHandler(ref: object): ref is HandlerLike {
   return 'fetch' in ref && typeof ref.fetch === 'function'
 }
 
-const wireOptions = ['credentials', 'headers', 'binding', 'dialect', 'fetch', 'onWire'] as const
+/** The options of `connect` for a service. The others concern cards, addresses and requests, which a service has not. */
+const serviceOptions: ReadonlySet<string> = new Set<keyof ConnectOptions>([
+  'timeoutMs',
+  'retry',
+  'breaker',
+  // Without effect, but true: there is no search to abort and nothing to warn of.
+  'signal',
+  'onWarning',
+])
 
 /** The card of a service that is a client itself. Other services have none. */
 function cardOf({ card }: { readonly card?: AgentCard }, options: ConnectOptions): AgentCard {
-  const unused = wireOptions.find((name) => options[name] !== undefined)
+  const unused = Object.entries(options).find(([name, value]) => value !== undefined && !serviceOptions.has(name))?.[0]
   if (unused !== undefined)
     throw new TypeError(
       `\`${unused}\` has no effect on a service, which is called directly; connect to the handler instead: connect(await createHandler(agent), { ${unused} })`,

@@ -23,7 +23,7 @@ export {
   type ConnectedAgents,
   connectAgents,
 } from './connect-agents.js'
-export type { ConnectOptions, ConnectWarning } from './connect-options.js'
+export type { CardDocument, ConnectOptions, ConnectTarget, ConnectWarning } from './connect-options.js'
 export { collect } from './convenience.js'
 export type { CardResolver } from './resolve-name.js'
 export type { WireEntry } from './wire-log.js'

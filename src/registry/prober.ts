@@ -6,6 +6,7 @@
  */
 
 import { connect } from '../client/connect.js'
+import type { CardDocument } from '../client/connect-options.js'
 import { resolveCard } from '../client/resolve-card.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
@@ -220,10 +221,10 @@ function unlessProtected(caught: unknown): void {
 }
 
 /** gRPC does not use the guarded dialer, so it is not probed. Agents with gRPC only are judged by their card. */
-function withoutGrpc(instance: InstanceDocument): object | undefined {
+function withoutGrpc(instance: InstanceDocument): CardDocument | undefined {
   const card = JSON.parse(cardTextOf(instance)) as AgentCard // written by publish
   const others = card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding.toUpperCase() !== 'GRPC')
-  if (others.length === card.supportedInterfaces.length) return JSON.parse(instance.published) as object
+  if (others.length === card.supportedInterfaces.length) return JSON.parse(instance.published) as CardDocument
   return others.length > 0 ? { ...card, supportedInterfaces: others } : undefined
 }
 
@@ -249,7 +250,7 @@ const understoodCodes: ReadonlySet<ErrorCode> = new Set([
   'RATE_LIMITED',
 ])
 
-async function probeBinding(card: object, parts: ProbeCallOptions): Promise<string> {
+async function probeBinding(card: CardDocument, parts: ProbeCallOptions): Promise<string> {
   const agent = await open(card, parts)
   try {
     await agent.getTask({ id: crypto.randomUUID() })
@@ -264,7 +265,7 @@ async function probeBinding(card: object, parts: ProbeCallOptions): Promise<stri
   }
 }
 
-async function probeCall(card: object, { text }: ProbeMessage, parts: ProbeCallOptions): Promise<string> {
+async function probeCall(card: CardDocument, { text }: ProbeMessage, parts: ProbeCallOptions): Promise<string> {
   const agent = await open(card, parts)
   try {
     const { task } = await agent.ask(text)
@@ -275,7 +276,7 @@ async function probeCall(card: object, { text }: ProbeMessage, parts: ProbeCallO
   }
 }
 
-function open(card: object, { fetch, timeoutMs }: ProbeCallOptions) {
+function open(card: CardDocument, { fetch, timeoutMs }: ProbeCallOptions) {
   return connect(card, { fetch, timeoutMs, retry: { attempts: 1 }, signatures: 'ignore' })
 }
 

@@ -5,7 +5,9 @@
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import { isObject } from '../model/is-object.js'
 import type { Operation } from '../model/operations.js'
+import { describeValue } from '../model/option-names.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { leftBy, TransportError } from '../model/transport-error.js'
 
@@ -24,9 +26,16 @@ export async function answerUnlessAborted(
   signal: AbortSignal | null | undefined,
 ): Promise<Response> {
   const response = await unlessAborted(async () => await handle(request), signal)
+  assertResponse(response)
   const { body, status, statusText, headers } = response
   if (!body || !signal) return response
   return new Response(body.pipeThrough(new TransformStream(), { signal }), { status, statusText, headers })
+}
+
+/** Frameworks have `Response` classes of their own, so the members decide. */
+function assertResponse(value: unknown): void {
+  const isResponse = isObject(value) && typeof value.status === 'number' && isObject(value.headers) && 'body' in value
+  if (!isResponse) throw new TypeError(`The handler returned ${describeValue(value)}, expected a Response`)
 }
 
 export interface InProcessClientOptions {

@@ -1,5 +1,5 @@
 /** Dragoman's client against foreign servers: discovery, negotiation, then every scenario. */
-import { A2AError, type AgentClient, type ConnectOptions, collect, connect } from 'dragoman/client'
+import { A2AError, type AgentClient, type CardDocument, type ConnectOptions, collect, connect } from 'dragoman/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ownClient } from '../matrix/own-client.js'
 import { scenarios } from '../matrix/scenarios.js'
@@ -167,14 +167,14 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
   })
 })
 
-async function cardOf({ url }: ForeignServer, hosts: Readonly<Record<string, string>>): Promise<object> {
+async function cardOf({ url }: ForeignServer, hosts: Readonly<Record<string, string>>): Promise<CardDocument> {
   const places = ['.well-known/agent-card.json', '.well-known/agent.json']
   for (const place of places) {
     const answer = await fetch(url + place, { headers: { 'a2a-version': '1.0' } })
     if (!answer.ok) continue
     let text = await answer.text()
     for (const [from, to] of Object.entries(hosts)) text = text.replaceAll(from, to)
-    return JSON.parse(text) as object
+    return JSON.parse(text) as CardDocument
   }
   throw new Error('There is no card')
 }

@@ -71,7 +71,7 @@ function readRpc(body: string): { readonly method?: string; readonly id?: unknow
   }
 }
 
-export function cardOf(origin: string, more: object = {}): object {
+export function cardOf(origin: string, more: object = {}): Readonly<Record<string, unknown>> {
   return {
     name: 'Hostile',
     description: 'Does what it likes',
@@ -94,7 +94,7 @@ export function result({ id, response }: Call, value: unknown): void {
   json(response, { jsonrpc: '2.0', id, result: value })
 }
 
-export function task(state: string, more: object = {}): object {
+export function task(state: string, more: object = {}): Readonly<Record<string, unknown>> {
   return { id: 't1', contextId: 'c1', status: { state: `TASK_STATE_${state}` }, ...more }
 }
 

@@ -1,6 +1,6 @@
 /** Streams that heal and calls that are made again, against a real server behind a wire that is cut at every turn. */
 import { agent, type Served, serve } from 'dragoman'
-import { type ConnectOptions, collect, connect, type Update } from 'dragoman/client'
+import { type CardDocument, type ConnectOptions, collect, connect, type Update } from 'dragoman/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrixAgent } from '../matrix/scenarios.js'
 import { type CutOptions, cuttingProxy } from './cutting-proxy.js'
@@ -92,7 +92,7 @@ async function wireTo(options: ConnectOptions, cardPath: string, cut: CutOptions
   const proxy = await cuttingProxy(Number(port), cut)
   const card = await (await fetch(new URL(cardPath, served.url))).text()
   // The server's card, with every address behind the proxy.
-  const agent = await connect(JSON.parse(card.replaceAll(host, `127.0.0.1:${proxy.port}`)) as object, {
+  const agent = await connect(JSON.parse(card.replaceAll(host, `127.0.0.1:${proxy.port}`)) as CardDocument, {
     ...hasty,
     ...options,
   })
