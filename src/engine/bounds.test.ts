@@ -125,7 +125,7 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     )
     const { id, status } = taskIn(await engine.sendMessage(send('go'), callBy()))
     expect(status.state).toBe('TASK_STATE_FAILED')
-    expect(textIn(status.message?.parts ?? [])).toBe('The task is larger than 97.7 KB (limit bytesPerTask)')
+    expect(textIn(status.message?.parts ?? [])).toBe('The task is too large (limit bytesPerTask: 97.7 KB)')
     expect(isClosed).toBe(true)
     const { artifacts = [] } = await engine.getTask({ id }, callBy())
     expect(artifacts.length).toBeLessThan(2)
@@ -273,6 +273,7 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     await sendAs('ann')
     await sendAs('ann')
     expect(await refusalOf(sendAs('ann'))).toEqual(['RATE_LIMITED', 'bytesPerCaller', undefined])
+    await expect(sendAs('ann')).rejects.toThrow('(limit bytesPerCaller: 195.3 KB)')
     expect(taskIn(await sendAs('bob')).status.state).toBe('TASK_STATE_COMPLETED')
     for (let n = 0; n < 4; n++) await sendAs('anonymous')
     await engine.store.expire('Test', { maxEndedTasks: 0, limit: 100 })
@@ -340,6 +341,9 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
       'runBytes',
       1,
     ])
+    await expect(engine.sendMessage(send(large), callBy('anonymous'))).rejects.toThrow(
+      /^The running tasks are too large together \(limit runBytes: [\d.]+ KB\)$/,
+    )
     release.open()
     await Promise.all(running)
     const { id } = taskIn(await engine.sendMessage(send(large), callBy('anonymous')))

@@ -79,7 +79,7 @@ export class Tally {
 /** Checks the size of a task before a message is added to it. */
 export function assertTaskRoom(bytes: number, added: number, { bytesPerTask }: EngineLimits): void {
   if (bytes + added <= bytesPerTask) return
-  throw overSize('bytesPerTask', `The task would be larger than ${formatBytes(bytesPerTask)}`)
+  throw overSize('bytesPerTask', `The task would be too large (limit bytesPerTask: ${formatBytes(bytesPerTask)})`)
 }
 
 /** Cancel requests may exceed `bytesPerTask` by this much, so that a full task can be cancelled. */
@@ -99,7 +99,7 @@ export function cancelRequest(
 
 /** The status message of a task that failed because its output is too large. */
 export function taskTooLarge({ bytesPerTask }: EngineLimits): readonly Part[] {
-  return [{ text: `The task is larger than ${formatBytes(bytesPerTask)} (limit bytesPerTask)` }]
+  return [{ text: `The task is too large (limit bytesPerTask: ${formatBytes(bytesPerTask)})` }]
 }
 
 /** The status message of a task that failed because the store is full. */
@@ -117,18 +117,21 @@ export function isFull(outcome: string): outcome is 'full' | 'too-large' {
 
 /** The error for a message that the store has no room for. `full` is temporary: other tasks end or are removed. */
 export function storeFull(outcome: 'full' | 'too-large'): A2AError {
-  if (outcome === 'full') return overLimit('maxBytes', 'The task store is full, try again later', 5)
-  return overSize('maxBytes', 'The task would be larger than the task store')
+  if (outcome === 'full') return overLimit('maxBytes', 'The task store is full (limit maxBytes), try again later', 5)
+  return overSize('maxBytes', 'The task would be larger than the task store (limit maxBytes)')
 }
 
-function formatBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   const [unit, name] = bytes >= 1024 * 1024 ? [1024 * 1024, 'MB'] : [1024, 'KB']
   return `${Number((bytes / unit).toFixed(1))} ${name}`
 }
 
 export function assertWaitingRoom(waiting: readonly unknown[], { waitingMessages }: EngineLimits): void {
   if (waiting.length < waitingMessages) return
-  throw overLimit('waitingMessages', 'Too many messages wait for their turn in this task')
+  throw overLimit(
+    'waitingMessages',
+    `Too many messages wait for their turn in this task (limit waitingMessages: ${waitingMessages})`,
+  )
 }
 
 /** Client-supplied ids are limited to 255 characters, so that every store can index them. */
@@ -145,5 +148,5 @@ export function assertMessageSize({ messageId, contextId, parts }: Message, { pa
   assertId(contextId, 'message.contextId')
   if (parts.length <= partsPerMessage) return
   const metadata = { limit: 'partsPerMessage', max: String(partsPerMessage) }
-  throw invalidField('message.parts', `has more than ${partsPerMessage} elements`, metadata)
+  throw invalidField('message.parts', `has more than ${partsPerMessage} elements (limit partsPerMessage)`, metadata)
 }

@@ -139,6 +139,17 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     })
   })
 
+  it('E-4: a repeated send cannot resume after an event that the task does not have', async () => {
+    await using engine = await testEngine(letters, kind)
+    const [request, key] = [send('go'), { idempotencyKey: 'k' }]
+    const { id } = taskIn(await engine.sendMessage(request, callBy('ann', key)))
+    const again = engine.sendStreamingMessage(request, callBy('ann', { ...key, resumeAfter: 999 }))
+    await expect(collect(again)).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+      message: `Last-Event-ID: task ${id} has no event 999`,
+    })
+  })
+
   it('E-4: a snapshot has the sequence of its last event, and the events after it have no gaps and no duplicates', async () => {
     const release = gate()
     await using engine = await testEngine(async function* () {

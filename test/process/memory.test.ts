@@ -50,7 +50,7 @@ it.each(['memory', 'sqlite'])('one yield of 300 MB ends the task and not the pro
     }
   const { status } = (await answer('large')).task
   expect(status.state).toBe('TASK_STATE_FAILED')
-  expect(status.message?.parts[0]?.text).toBe('The task is larger than 64 MB (limit bytesPerTask)')
+  expect(status.message?.parts[0]?.text).toBe('The task is too large (limit bytesPerTask: 64 MB)')
   const peakKb = Number((await answer('peak')).task.artifacts?.[0]?.parts[0]?.text)
   // The buffer, the string and the process itself.
   expect(peakKb / 1024).toBeLessThan(1000)

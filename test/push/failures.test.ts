@@ -371,8 +371,12 @@ describe('webhooks of a task', () => {
     await using server = await pushServer({ limits: { pushConfigsPerTask: 2 }, push: { lookup } })
     const { id: taskId } = await server.send('ask', { url: 'https://hook.example/', id: 'a' })
     await server.register(taskId, { url: 'https://hook.example/', id: 'b' })
-    await expect(server.register(taskId, { url: 'https://hook.example/', id: 'c' })).rejects.toThrow(/2 webhooks/)
-    await expect(server.send('x', { url: 'https://hook.example/' }, { taskId })).rejects.toThrow(/2 webhooks/)
+    await expect(server.register(taskId, { url: 'https://hook.example/', id: 'c' })).rejects.toThrow(
+      /limit pushConfigsPerTask: 2/,
+    )
+    await expect(server.send('x', { url: 'https://hook.example/' }, { taskId })).rejects.toThrow(
+      /limit pushConfigsPerTask: 2/,
+    )
     await server.register(taskId, { url: 'https://hook.example/b', id: 'b' })
     await server.send('x', { url: 'https://hook.example/a', id: 'a' }, { taskId })
   })

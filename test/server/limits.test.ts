@@ -297,6 +297,7 @@ describe('limits of a caller', () => {
     expect(await post(served, { ...message('go'), ...now }, alice)).toMatchObject({
       status: 429,
       info: { reason: 'RATE_LIMITED', metadata: { limit: 'runsPerCaller' } },
+      body: { error: { message: 'Too many of your tasks are running (limit runsPerCaller: 2)' } },
     })
     expect((await post(served, { ...message('go'), ...now }, bob)).status).toBe(200)
     slow.open()
@@ -311,6 +312,7 @@ describe('limits of a caller', () => {
     expect(await post(served, { ...message('go'), ...now }, alice)).toMatchObject({
       status: 503,
       info: { reason: 'UNAVAILABLE', metadata: { limit: 'runs' } },
+      body: { error: { message: 'Too many tasks are running (limit runs: 2)' } },
     })
     slow.open()
   })
@@ -326,7 +328,9 @@ describe('limits of a caller', () => {
     }
     await open(v1JsonRpc(as(served, alice)))
     await open(v1Grpc(hostOf(served), undefined, undefined, alice))
-    await expect(open(v1JsonRpc(as(served, alice)))).rejects.toThrow('too many streams')
+    await expect(open(v1JsonRpc(as(served, alice)))).rejects.toThrow(
+      'Too many of your streams are open (limit streamsPerCaller: 2)',
+    )
     await expect(open(v1Rest(as(served, alice)))).rejects.toThrow('429')
     await expect(open(v1Grpc(hostOf(served), undefined, undefined, alice))).rejects.toThrow('RESOURCE_EXHAUSTED')
     await open(v1JsonRpc(as(served, bob)))

@@ -157,7 +157,8 @@ function configNotFound({ taskId, id }: GetTaskPushNotificationConfigRequest): A
 }
 
 function tooManyWebhooks({ id }: TaskKey, max: number): A2AError {
-  return new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ${max} webhooks and may not have more: delete one`, {
+  const text = `Task ${id} has too many webhooks (limit pushConfigsPerTask: ${max}); delete one`
+  return new A2AError('UNSUPPORTED_OPERATION', text, {
     metadata: { taskId: id, limit: 'pushConfigsPerTask', max: String(max) },
   })
 }

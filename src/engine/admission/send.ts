@@ -1,5 +1,5 @@
 /** The two operations that send a message: admission, then the answer from the run or the log. */
-import { A2AError, invalidField } from '../../model/errors.js'
+import { A2AError } from '../../model/errors.js'
 import type { TaskEvent } from '../../model/event.js'
 import type { HistoryWindow } from '../../model/history-window.js'
 import type { CallContext, SendMessageRequest, SendMessageResponse, StreamItem } from '../../model/service.js'
@@ -7,7 +7,7 @@ import { isInterrupted, isTerminal, type Task } from '../../model/task.js'
 import type { CompleteStore, TaskKey } from '../../stores/store.js'
 import { taskNotFound } from '../access.js'
 import type { Agent } from '../agent.js'
-import { type Following, nothingToFollow } from '../following/following.js'
+import { type Following, noSuchEvent, nothingToFollow } from '../following/following.js'
 import { foldOf, trimHistory } from '../following/task-reader.js'
 import { type StreamOpening, TurnWatch } from '../following/task-stream.js'
 import { assertStreaming } from '../message-checks.js'
@@ -116,7 +116,7 @@ export class Sends {
     const record = await this.#deps.store.find(this.#key(taskId))
     if (!record) throw taskNotFound(taskId)
     const { seq, visibility, state } = record
-    if (cursor > seq) throw invalidField('Last-Event-ID', `is behind the last event`)
+    if (cursor > seq) throw noSuchEvent(taskId, cursor)
     const isOver = visibility === 'message' || (state !== undefined && isTerminal(state))
     if (isOver && cursor === seq) throw nothingToFollow(taskId, state ?? 'TASK_STATE_COMPLETED')
   }

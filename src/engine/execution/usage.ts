@@ -2,7 +2,7 @@
 import { A2AError, overLimit, overSize } from '../../model/errors.js'
 import { anonymous } from '../../model/service.js'
 import type { CompleteStore } from '../../stores/store.js'
-import { type EngineLimits, Tally } from '../limits.js'
+import { type EngineLimits, formatBytes, Tally } from '../limits.js'
 
 /** The runs of this process, by task id, and their total size. */
 export class RunningTasks<Run extends { readonly id: string; readonly owner: string }> {
@@ -58,12 +58,15 @@ export class RunningTasks<Run extends { readonly id: string; readonly owner: str
   assertRoom(caller: string, bytes: number): void {
     const { runsPerCaller, runs, runBytes } = this.#limits
     if (this.#owners.of(caller) >= runsPerCaller)
-      throw overLimit('runsPerCaller', 'Too many of your tasks are running, try again when one has ended')
+      throw overLimit('runsPerCaller', `Too many of your tasks are running (limit runsPerCaller: ${runsPerCaller})`)
     const limit = this.total >= runs ? 'runs' : this.bytes + bytes > runBytes ? 'runBytes' : undefined
     // A task that is larger than `runBytes` may run alone.
     if (limit === undefined || (limit === 'runBytes' && this.total === 0)) return
-    const metadata = { limit }
-    throw new A2AError('UNAVAILABLE', 'Too many tasks are running, try again later', { metadata, retryAfterSeconds: 1 })
+    const text =
+      limit === 'runs'
+        ? `Too many tasks are running (limit runs: ${runs})`
+        : `The running tasks are too large together (limit runBytes: ${formatBytes(runBytes)})`
+    throw new A2AError('UNAVAILABLE', text, { metadata: { limit }, retryAfterSeconds: 1 })
   }
 }
 
@@ -216,7 +219,8 @@ export class CallerBytes {
     await this.#read(caller, size)
     // No other send may be admitted between this check and the reservation.
     if (this.#hasRoom(size, bytes)) return reserveIn(size, bytes)
-    throw overSize('bytesPerCaller', 'Your tasks take all the room that one caller may have')
+    const max = formatBytes(this.#limit)
+    throw overSize('bytesPerCaller', `Your tasks would be too large together (limit bytesPerCaller: ${max})`)
   }
 
   #read(caller: string, size: CallerSize): Promise<void> {

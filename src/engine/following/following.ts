@@ -60,8 +60,7 @@ export class Following {
     if (!snapshot) throw taskNotFound(id)
     const { state } = snapshot.task.status
     const after = context.resumeAfter
-    if (after !== undefined && after > snapshot.seq)
-      throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
+    if (after !== undefined && after > snapshot.seq) throw noSuchEvent(id, after)
     // Some dialects send an ended task and end the stream.
     const isShown = after === undefined && context.showsEndedTasks === true
     if (isTerminal(state) && !isShown && (after === undefined || after === snapshot.seq))
@@ -75,6 +74,10 @@ export class Following {
     context.onOpen?.()
     return { taskId: id, after, watch, history }
   }
+}
+
+export function noSuchEvent(taskId: string, cursor: number): A2AError {
+  return invalidField('Last-Event-ID', `task ${taskId} has no event ${cursor}`)
 }
 
 export function nothingToFollow(taskId: string, state: TaskState): A2AError {

@@ -243,7 +243,10 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   #count(): void {
     const { streams, maxStreamsPerCaller } = this.#deps
     if (streams.of(this.#caller) >= maxStreamsPerCaller)
-      throw overLimit('streamsPerCaller', 'You read too many streams at once, leave one and try again')
+      throw overLimit(
+        'streamsPerCaller',
+        `Too many of your streams are open (limit streamsPerCaller: ${maxStreamsPerCaller})`,
+      )
     streams.add(this.#caller)
     this.#isCounted = true
   }
