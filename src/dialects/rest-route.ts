@@ -66,7 +66,7 @@ export function given(field: string, value: string | undefined): string {
 /** Encodes a value as one path segment. An empty segment would address the list, dots a parent path. */
 export function segment(field: string, value: string | undefined): string {
   const text = given(field, value)
-  if (text === '.' || text === '..') throw invalidField(field, 'cannot be part of an address')
+  if (text === '.' || text === '..') throw invalidField(field, 'must not be . or ..')
   return encodeURIComponent(text.toWellFormed())
 }
 

@@ -74,7 +74,7 @@ const flows: Decoder<OAuthFlows> = (value, faults) => {
     else faulty ??= own
   }
   if (found.length > 0) return Object.fromEntries(found) as OAuthFlows // each name has the flow of its type
-  if (!faulty) return refuse(faults, 'has no flow that is known')
+  if (!faulty) return refuse(faults, 'has no known flow')
   faults.push(...faulty)
   return undefined
 }
@@ -126,7 +126,7 @@ export const securityScheme: Decoder<SecurityScheme> = (value, faults) => {
     const scheme = decode(inner, faults)
     return scheme && ({ [member]: scheme } as unknown as SecurityScheme) // each member has its own type
   }
-  return refuse(faults, 'is of no type that is known')
+  return refuse(faults, 'has no known type')
 }
 
 const scopeList = array(string)

@@ -230,8 +230,8 @@ describe('a stream', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1 }), (texts) => {
         const items = [{ task: working }, ...texts.map((text) => chunk(text)), status('TASK_STATE_COMPLETED')]
-        const told = folded(exchange('sendStreamingMessage', ask).stream(items).events)
-        expect([told?.status.state, textsOf(told as Task)]).toEqual(['TASK_STATE_COMPLETED', [texts.join('')]])
+        const result = folded(exchange('sendStreamingMessage', ask).stream(items).events)
+        expect([result?.status.state, textsOf(result as Task)]).toEqual(['TASK_STATE_COMPLETED', [texts.join('')]])
       }),
     )
   })

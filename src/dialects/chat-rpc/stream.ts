@@ -252,7 +252,7 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
     throwFailure(data)
     if (isObject(data) && !isObject(data.task))
       return follow({ event: decodeResponse(data, known), isDelta: false }, over)
-    const events = readStreamResult(data, known).flatMap((happened) => follow(happened, over))
+    const events = readStreamResult(data, known).flatMap((item) => follow(item, over))
     if (isObject(data) && isFinal(data)) over()
     return events
   })

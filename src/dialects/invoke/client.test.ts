@@ -97,12 +97,12 @@ describe.each(forms)('calls over %s', (_name, exchange) => {
       completed,
     ])
     expect(isOver).toBe(true)
-    const told = { taskId: 'id-2', contextId: 'c1' }
+    const ids = { taskId: 'id-2', contextId: 'c1' }
     expect(events).toEqual([
       { task: { id: 'id-2', contextId: 'c1', status: { state: 'TASK_STATE_WORKING' } } },
-      { artifactUpdate: { ...told, artifact: { artifactId: 'id-3', parts: [{ text: 'Looking ' }] } } },
-      { artifactUpdate: { ...told, artifact: { artifactId: 'id-3', parts: [{ text: 'up' }] }, append: true } },
-      { statusUpdate: { ...told, status: { state: 'TASK_STATE_COMPLETED' } } },
+      { artifactUpdate: { ...ids, artifact: { artifactId: 'id-3', parts: [{ text: 'Looking ' }] } } },
+      { artifactUpdate: { ...ids, artifact: { artifactId: 'id-3', parts: [{ text: 'up' }] }, append: true } },
+      { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } },
     ])
   })
 
@@ -158,8 +158,8 @@ describe.each(forms)('calls over %s', (_name, exchange) => {
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1 }), (texts) => {
         const items = [{ task: working }, ...texts.map((text) => chunk(text)), completed]
-        const told = folded(exchange('sendStreamingMessage', ask).stream(items).events)
-        expect([told?.status.state, textsOf(told as Task)]).toEqual(['TASK_STATE_COMPLETED', [texts.join('')]])
+        const task = folded(exchange('sendStreamingMessage', ask).stream(items).events)
+        expect([task?.status.state, textsOf(task as Task)]).toEqual(['TASK_STATE_COMPLETED', [texts.join('')]])
       }),
     )
   })

@@ -84,13 +84,13 @@ describe('a request', () => {
 })
 
 describe('a failed task', () => {
-  const ended = (state: TaskState, said?: string): Task => ({
+  const ended = (state: TaskState, text?: string): Task => ({
     id: 't1',
     contextId: 'c1',
     status: {
       state,
-      ...(said !== undefined && {
-        message: { messageId: 'm', role: 'ROLE_AGENT' as const, parts: [{ text: said }] },
+      ...(text !== undefined && {
+        message: { messageId: 'm', role: 'ROLE_AGENT' as const, parts: [{ text }] },
       }),
     },
   })
@@ -100,8 +100,8 @@ describe('a failed task', () => {
     ['TASK_STATE_FAILED', undefined, 'The task failed'],
     ['TASK_STATE_CANCELED', undefined, 'The task was canceled'],
     ['TASK_STATE_REJECTED', '', 'The agent rejected the task'],
-  ])('%s is a response over HTTP and a JSON-RPC error (RL-L1-5, RL-L1-6)', (state, said, sentence) => {
-    const task = ended(state, said)
+  ])('%s is a response over HTTP and a JSON-RPC error (RL-L1-5, RL-L1-6)', (state, text, sentence) => {
+    const task = ended(state, text)
     const encode = ({ operations }: JsonRpcForm | RestForm) => operations.sendMessage?.encode({ task }, {})
     expect(JSON.parse(encode(rest) ?? '')).toEqual({ error: sentence, status: 'error' })
     expect(jsonrpc.encodeError(refusalOf(() => encode(jsonrpc)))).toMatchObject({ code: -32603, message: sentence })

@@ -64,10 +64,10 @@ export function encodeSendParams({ message, metadata = {} }: SendMessageRequest)
   const { parts } = message
   const value = jsonOf(parts)
   if (parts.some((part) => 'raw' in part || 'url' in part))
-    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'Only text or JSON can be sent this way, no files')
+    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'The dialect invoke cannot send files, only text or JSON')
   if (typeof value === 'string' && value === textOf(parts) && parts.some((part) => 'data' in part))
-    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'Text and JSON cannot be sent together this way')
-  if (value === undefined) throw invalidField('message.parts', 'must hold text or data')
+    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'The dialect invoke cannot send text and JSON in one message')
+  if (value === undefined) throw invalidField('message.parts', 'must contain text or data')
   return {
     ...Object.fromEntries(Object.entries(metadata).filter(([name]) => !ownNames.has(name))),
     input: value,

@@ -198,9 +198,9 @@ describe('a stream', () => {
           }
         }
         apply({ statusUpdate: { ...about, status: { state: 'TASK_STATE_CANCELED' } } })
-        const { events: told, isOver } = exchange('sendStreamingMessage', ask).stream(events)
+        const { events: decoded, isOver } = exchange('sendStreamingMessage', ask).stream(events)
         expect(isOver).toBe(true)
-        expect(folded(told)).toEqual(fold.snapshot())
+        expect(folded(decoded)).toEqual(fold.snapshot())
       }),
     )
   })

@@ -184,9 +184,13 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
       chunk('b', { append: true }),
       { statusUpdate: { ...about, status: { state: 'TASK_STATE_FAILED' } } },
     ])
-    const told = folded(events)
+    const result = folded(events)
     // Stream events do not name the session of a joined task.
-    expect([told?.contextId, told?.status.state, textsOf(told as Task)]).toEqual(['id-1', 'TASK_STATE_FAILED', ['ab']])
+    expect([result?.contextId, result?.status.state, textsOf(result as Task)]).toEqual([
+      'id-1',
+      'TASK_STATE_FAILED',
+      ['ab'],
+    ])
   })
 
   it('of an ended task have its artifacts before its final status', () => {
@@ -212,8 +216,8 @@ describe.each(profiles)('%s streams', (_name, form, server) => {
           events.push(body)
         }
         const request = how === 'subscribeToTask' ? { id: 'id-1' } : ask
-        const told = folded(exchangeOverJsonRpc(form, server, how, request).stream(events).events)
-        expect(told?.artifacts?.map(({ parts }) => parts)).toEqual(
+        const result = folded(exchangeOverJsonRpc(form, server, how, request).stream(events).events)
+        expect(result?.artifacts?.map(({ parts }) => parts)).toEqual(
           fold.snapshot()?.artifacts?.map(({ parts }) => parts),
         )
       }),

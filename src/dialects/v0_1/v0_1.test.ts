@@ -184,7 +184,7 @@ describe('errors in v0.1', () => {
 })
 
 describe('webhooks of v0.1', () => {
-  const told = ({ push }: Dialect) => push && 'encodeTask' in push && JSON.parse(push.encodeTask(task))
+  const payloadOf = ({ push }: Dialect) => push && 'encodeTask' in push && JSON.parse(push.encodeTask(task))
   const task: Task = {
     id: 't',
     contextId: 'c',
@@ -195,8 +195,8 @@ describe('webhooks of v0.1', () => {
   it(proves('RL-01-8', 'contain the task, with its id under both names'), () => {
     const expected = { taskId: 't', id: 't', sessionId: 'c', status: { state: 'input-required' } }
     expect(v0_1.push?.contentType).toBe('application/json')
-    expect(told(v0_1)).toEqual(expected)
-    expect(told(v0_1Go)).toEqual({
+    expect(payloadOf(v0_1)).toEqual(expected)
+    expect(payloadOf(v0_1Go)).toEqual({
       ...expected,
       status: { state: 'processing' },
       metadata: { a2aState: 'TASK_STATE_INPUT_REQUIRED' },

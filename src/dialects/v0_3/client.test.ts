@@ -95,17 +95,13 @@ describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name,
 
   it('events arrive unchanged, and the last one is marked (R3-STRM-5)', () => {
     fc.assert(
-      fc.property(event, (happened) => {
+      fc.property(event, (item) => {
         const { read: readEvent, decoder } = pair.follow('subscribeToTask', { id: 'i' })
-        expect(withoutLoweredFlags(readEvent(happened))).toStrictEqual(withoutLoweredFlags([happened]))
+        expect(withoutLoweredFlags(readEvent(item))).toStrictEqual(withoutLoweredFlags([item]))
         const state =
-          'statusUpdate' in happened
-            ? happened.statusUpdate.status.state
-            : 'task' in happened
-              ? happened.task.status.state
-              : undefined
-        const isQuestion = 'statusUpdate' in happened && isInterrupted(happened.statusUpdate.status.state)
-        expect(decoder.isOver).toBe('message' in happened || isQuestion || (state !== undefined && isTerminal(state)))
+          'statusUpdate' in item ? item.statusUpdate.status.state : 'task' in item ? item.task.status.state : undefined
+        const isQuestion = 'statusUpdate' in item && isInterrupted(item.statusUpdate.status.state)
+        expect(decoder.isOver).toBe('message' in item || isQuestion || (state !== undefined && isTerminal(state)))
       }),
       { numRuns: 60 },
     )

@@ -118,10 +118,10 @@ describe.each(pairsOf(v1Client, v1).map((pair) => [pair.name, pair] as const))('
 
   it('events arrive unchanged, and only a message ends the stream (R-STRM-12)', () => {
     fc.assert(
-      fc.property(event, (happened) => {
+      fc.property(event, (item) => {
         const { read, decoder } = pair.follow('subscribeToTask', { id: 'i' })
-        expect(withoutLoweredFlags(read(happened))).toStrictEqual(withoutLoweredFlags([happened]))
-        expect(decoder.isOver).toBe('message' in happened)
+        expect(withoutLoweredFlags(read(item))).toStrictEqual(withoutLoweredFlags([item]))
+        expect(decoder.isOver).toBe('message' in item)
       }),
       { numRuns: 60 },
     )
@@ -212,8 +212,8 @@ describe('errors', () => {
 
   it('with an unknown code keep code, message and data (RM-ERR-4)', () => {
     const read = (code: number, data?: unknown) => {
-      const { code: known, message: text, details: told } = jsonrpc.decodeError({ code, message: 'Odd', data })
-      return [known, text, told.metadata]
+      const { code: known, message: text, details } = jsonrpc.decodeError({ code, message: 'Odd', data })
+      return [known, text, details.metadata]
     }
     expect(read(-32000)).toEqual(['INTERNAL_ERROR', 'Odd', { peerCode: '-32000' }])
     expect(read(-32050, { shard: 7, deep: {} })).toEqual(['INTERNAL_ERROR', 'Odd', { peerCode: '-32050', shard: '7' }])
@@ -227,7 +227,7 @@ describe('errors', () => {
   })
 
   it('with unknown details are decoded as far as possible', () => {
-    const { details: told } = rest.decodeError(429, {
+    const { details } = rest.decodeError(429, {
       error: {
         code: 429,
         message: 'Slow down',
@@ -238,7 +238,7 @@ describe('errors', () => {
         ],
       },
     })
-    expect(told).toEqual({ retryAfterSeconds: 3.5, violations: [{ field: 'a', description: 'is not valid' }] })
+    expect(details).toEqual({ retryAfterSeconds: 3.5, violations: [{ field: 'a', description: 'is not valid' }] })
   })
 
   it.each([
@@ -281,8 +281,8 @@ describe('errors', () => {
   })
 
   it('keep an unknown status, and repeat only the first line of a body', () => {
-    const { code, message: text, details: told } = rest.decodeError(418, 'x'.repeat(1e6))
-    expect([code, text.length, told.metadata]).toEqual(['INTERNAL_ERROR', 201, { peerCode: '418' }])
+    const { code, message: text, details } = rest.decodeError(418, 'x'.repeat(1e6))
+    expect([code, text.length, details.metadata]).toEqual(['INTERNAL_ERROR', 201, { peerCode: '418' }])
   })
 
   it.each([
