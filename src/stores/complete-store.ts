@@ -4,7 +4,7 @@
  *
  * - `leases`: kept in memory. One process at a time may use such a store; at its start it takes over what `runnable` lists.
  * - `findKey`: idempotency keys are kept in memory until they expire or the process ends.
- * - `changes`: watchers hear of the steps that this process appends.
+ * - `changes`: watchers are notified of the steps that this process appends.
  * - `deliveries`, `records`: calls that need them are refused.
  * - the rest: made from the core, or without effect; see `Store`.
  */

@@ -266,7 +266,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       await grow(store, 4)
       const held = calls
       await store.deliveries.settle(settlement(cursor, { seq: 4 }))
-      assert.ok(calls > held, 'there is more behind what was told')
+      assert.ok(calls > held, 'there are events after the settled position')
       unwatch()
       const after = calls
       await store.deliveries.settle(settlement(await claimOne(store), { seq: 5 }))

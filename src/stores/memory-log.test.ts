@@ -33,7 +33,7 @@ describe('a packed log', () => {
       6,
     ],
     ['chunks with metadata', [...chunks('a', 10), chunk('a', 'x', { append: true, metadata: { by: 'me' } })], 5],
-  ])('gives back %s', (_what, bodies, rows) => {
+  ])('restores %s', (_what, bodies, rows) => {
     const { events, snapshot } = logOf(...bodies)
     const packed = packLog(events, snapshot)
     expect(unpackLog(packed)).toEqual(events)

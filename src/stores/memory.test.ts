@@ -16,7 +16,7 @@ describe('a memory store that is full', () => {
   const scope = { agent: 'a', tenant: '', owner: 'ann' }
   const idempotency = { key: 'k1', digest: 'd1', ttlMs: 5000 }
   const waiting = { state: 'TASK_STATE_INPUT_REQUIRED', timeMs: 1 } as const
-  const push = { config: { id: 'p', taskId: 'told', url: 'https://hook.example/' }, dialect: '1.0', maxConfigs: 10 }
+  const push = { config: { id: 'p', taskId: 'notified', url: 'https://hook.example/' }, dialect: '1.0', maxConfigs: 10 }
   const ids = async (store: MemoryStore, all: readonly string[]) => {
     const found = await Promise.all(all.map((id) => store.find(key(id))))
     return all.filter((_, place) => found[place])
@@ -24,20 +24,20 @@ describe('a memory store that is full', () => {
 
   it('evicts ended tasks, then waiting ones, then those with pending webhooks, and no running ones', async () => {
     const store = new MemoryStore({ maxBytes: 400 })
-    await store.append({ ...creation('told', waiting), bytes: 100, pushConfig: push })
+    await store.append({ ...creation('notified', waiting), bytes: 100, pushConfig: push })
     await store.append({ ...creation('waiting', waiting), bytes: 100 })
     await store.append({ ...creation('running'), bytes: 100 })
     await store.append({ ...creation('ended'), bytes: 100 })
     await store.append(ending('ended', 3))
-    const all = ['told', 'waiting', 'running', 'ended']
+    const all = ['notified', 'waiting', 'running', 'ended']
     const more = (seq: number) =>
       store.append({ ...append('running', seq, [{ accepted: { turn: 2, message: message('x') } }]), bytes: 100 })
     expect((await store.append({ ...creation('large'), bytes: 301 })).result).toBe('full')
     expect(await ids(store, all)).toEqual(all)
     expect((await more(3)).result).toBe('ok')
-    expect(await ids(store, all)).toEqual(['told', 'waiting', 'running'])
+    expect(await ids(store, all)).toEqual(['notified', 'waiting', 'running'])
     expect((await more(4)).result).toBe('ok')
-    expect(await ids(store, all)).toEqual(['told', 'running'])
+    expect(await ids(store, all)).toEqual(['notified', 'running'])
     expect((await more(5)).result).toBe('ok')
     expect(await ids(store, all)).toEqual(['running'])
     expect((await more(6)).result).toBe('too-large')

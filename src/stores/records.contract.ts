@@ -170,27 +170,27 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
 
   describe('watching', () => {
     check('reports puts, deletions and expiries until unwatched', async (records, clock) => {
-      let told = 0
+      let calls = 0
       let wake: () => void = () => undefined
       const stop = records.watch('c', () => {
-        told += 1
+        calls += 1
         wake()
       })
-      const tells = async (write: () => Promise<unknown>) => {
-        const before = told
+      const isReported = async (write: () => Promise<unknown>) => {
+        const before = calls
         await write()
         // The hint may come after the write. Without a hint the test times out.
-        if (told === before) await new Promise<void>((resolve) => (wake = resolve))
+        if (calls === before) await new Promise<void>((resolve) => (wake = resolve))
       }
-      await tells(() => records.put('c', 'a', 1, { ttlMs: 10 }))
+      await isReported(() => records.put('c', 'a', 1, { ttlMs: 10 }))
       clock.ms += 10
-      await tells(() => records.expire('c', { limit: 10 }))
-      await tells(() => records.put('c', 'b', 1))
-      await tells(() => records.delete('c', 'b'))
+      await isReported(() => records.expire('c', { limit: 10 }))
+      await isReported(() => records.put('c', 'b', 1))
+      await isReported(() => records.delete('c', 'b'))
       stop()
-      const before = told
+      const before = calls
       await records.put('c', 'a', 1)
-      assert.equal(told, before)
+      assert.equal(calls, before)
     })
   })
 }

@@ -263,7 +263,7 @@ export function storeContract(
       ])
     })
 
-    check('are claimed for the named agents only, and no more than asked for', async (store) => {
+    check('are claimed for the named agents only, up to the limit', async (store) => {
       for (const id of ['t1', 't2', 't3']) await store.append({ ...creation(id), isRunnable: true })
       await store.append({ ...creation('t4'), key: { agent: 'b', id: 't4' }, isRunnable: true })
       assert.equal((await store.leases.claim({ agents: ['a'], lease, limit: 2 })).length, 2)
@@ -295,7 +295,7 @@ export function storeContract(
   })
 
   describe('requests from outside the lease', () => {
-    check('queue messages and ask for cancels while another process runs the task', async (store) => {
+    check('queue messages and request cancels while another process runs the task', async (store) => {
       await store.append({ ...creation('t1'), lease: { owner: 'p1', ttlMs: 1000 }, isRunnable: true })
       const outside = [{ accepted: { turn: 2, message: message('more') } }, { cancelAsked: {} }]
       assert.equal((await store.append(append('t1', 3, outside))).result, 'ok')

@@ -77,10 +77,10 @@ function add<Callback>(map: Map<string, Set<Callback>>, id: string, onChange: Ca
 
 /** Watchers of commits. Without any, the clock is not read. */
 export class CommitWatchers {
-  readonly #watchers = new Set<{ readonly tell: (commit: Commit) => void }>()
+  readonly #watchers = new Set<{ readonly onCommit: (commit: Commit) => void }>()
 
   watch(onCommit: (commit: Commit) => void): () => void {
-    const watcher = { tell: onCommit }
+    const watcher = { onCommit }
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
   }
@@ -93,6 +93,6 @@ export class CommitWatchers {
   committed(steps: number, begunMs: number | undefined): void {
     if (begunMs === undefined) return
     const commit = { steps, durationMs: performance.now() - begunMs }
-    for (const { tell } of this.#watchers) tell(commit)
+    for (const { onCommit } of this.#watchers) onCommit(commit)
   }
 }

@@ -83,7 +83,7 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
     ['is not a token', async () => 'nonsense'],
     ['has too many parts', async () => `${await provider.sign()}.x`],
     ['is too long', async () => 'a.b.'.concat('c'.repeat(7000))],
-  ])(proves('R-SEC-2', 'is refused that %s'), async (_what, make) => {
+  ])(proves('R-SEC-2', 'is rejected if it %s'), async (_what, make) => {
     expect(await enter(served.url, bearing(await make()))).toEqual(invalid)
   })
 
@@ -118,9 +118,9 @@ describe.each(waysIn)('the keys of a provider, for calls over %s', (_name, enter
 
   it('are fetched for the first token, and not again for the next', async () => {
     expect((await enter(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
-    own.asked.length = 0
+    own.requests.length = 0
     expect((await enter(served.url, bearing(await own.sign({ sub: 'carol' })))).caller?.id).toBe('oidc:carol')
-    expect(own.asked).toEqual([])
+    expect(own.requests).toEqual([])
   })
 
   it('are fetched again when a token names a new key; then tokens of the old key are rejected', async () => {
@@ -151,19 +151,19 @@ describe.each(waysIn)('the keys of a provider, for calls over %s', (_name, enter
 
   it('are not fetched for tokens that cannot be from this provider', async () => {
     await using idle = await serve(mirror, { auth: [oidc(own.issuer, { audience, times })] })
-    own.asked.length = 0
+    own.requests.length = 0
     for (const token of [await other.token(), 'nonsense', unsigned(await own.sign(), 'none')])
       expect((await enter(idle.url, bearing(token))).refused).toBe('UNAUTHENTICATED')
-    expect(own.asked).toEqual([])
+    expect(own.requests).toEqual([])
   })
 
   it('are fetched no more often than the cooldown allows', async () => {
     await using calm = await serve(mirror, { auth: [oidc(own.issuer, { audience, times: { cooldownMs: 60_000 } })] })
     await enter(calm.url, bearing(await own.sign()))
-    own.asked.length = 0
+    own.requests.length = 0
     for (const kid of ['a', 'b', 'c'])
       expect((await enter(calm.url, bearing(await own.sign({}, { kid })))).refused).toBe('UNAUTHENTICATED')
-    expect(own.asked).toEqual([])
+    expect(own.requests).toEqual([])
   })
 })
 

@@ -11,7 +11,7 @@ export interface OpenIdProvider extends AsyncDisposable {
   /** The provider's private signing key. */
   readonly key: JWK
   /** Received requests, by path. */
-  readonly asked: string[]
+  readonly requests: string[]
   /** A token from the token endpoint, with client credentials. */
   token(options?: { client?: string; scope?: string; resource?: string }): Promise<string>
   /** A token with any claims, signed with the provider's key. */
@@ -38,9 +38,9 @@ export async function openIdProvider(options: ProviderOptions = {}): Promise<Ope
   // @ts-expect-error: the package has no types. It logs a warning about the runtime when it is loaded.
   const { default: Provider } = await import('oidc-provider')
   let answer: (request: IncomingMessage, response: ServerResponse) => void = () => undefined
-  const asked: string[] = []
+  const requests: string[] = []
   const server = createServer((request, response) => {
-    asked.push(request.url ?? '')
+    requests.push(request.url ?? '')
     if (provider.isDown) request.socket.destroy()
     else answer(request, response)
   })
@@ -55,7 +55,7 @@ export async function openIdProvider(options: ProviderOptions = {}): Promise<Ope
   }
   const provider: OpenIdProvider = {
     issuer,
-    asked,
+    requests,
     isDown: false,
     rotate,
     get key() {

@@ -73,7 +73,7 @@ const good: readonly (readonly [string, AuthScheme, Presented, object])[] = [
     { id: 'jwt:alice', scheme: 'jwt', scopes: ['read'] },
   ],
   [
-    'a token that does not say which of two keys signed it',
+    'a token without a key id, where there are two keys',
     jwt({ audience, keys: [await otherKey(), publicKey] }),
     bearing(unnamedToken),
     { id: 'jwt:alice', scheme: 'jwt' },
@@ -505,7 +505,7 @@ describe('withFlows', () => {
       { clientCredentials: { tokenUrl: 'https://t', refreshUrl: 'http://id.example/', scopes: {} } },
       'bearer: clientCredentials: `refreshUrl` must be an https address',
     ],
-  ])('refuses the flows %j', (wrong, message) => {
+  ])('rejects the flows %j', (wrong, message) => {
     const declare = () => withFlows(bearer('t'), wrong as never)
     expect(declare).toThrow(TypeError)
     expect(declare).toThrow(message)
@@ -596,7 +596,7 @@ describe('a configuration', () => {
     ['keys over plain HTTP', () => jwt({ audience, jwksUrl: 'http://keys.example/jwks' })],
     ['a public-key algorithm with a secret', () => jwt({ audience, secret, algorithms: ['RS256'] })],
     ['no scheme', () => allOf()],
-  ])('with %s is refused when it is made', async (_what, make) => {
+  ])('with %s is rejected', async (_what, make) => {
     await expect((async () => await make())()).rejects.toThrow(TypeError)
   })
 

@@ -23,7 +23,7 @@ describe('docs/architecture.md', () => {
     expect(client.filter((name) => !existsSync(new URL(`src/client/${name}`, root)))).toEqual([])
   })
 
-  it('says for at least 25 changes where to look', () => {
+  it('lists the place of at least 25 kinds of changes', () => {
     const rows = rowsOf(sectionOf('I want to change …')).slice(1)
     expect(rows.length).toBeGreaterThanOrEqual(25)
     expect(rows.filter((row) => !/`(?:src|console)\//.test(row))).toEqual([])

@@ -1,4 +1,4 @@
-/** The page about stores: its example passes the suite of stores, and costs what the page says without contracts. */
+/** The example of docs/writing-a-store.md passes the suite of stores, and lacks what the page lists for absent contracts. */
 import { readFileSync } from 'node:fs'
 import { agent, type Handler, working } from 'dragoman'
 import { createEngine, type Store } from 'dragoman/engine'

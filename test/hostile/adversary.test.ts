@@ -97,7 +97,7 @@ describe('a server', () => {
     [{ advanced: { tenants: ['message:send'] } }],
     [{ advanced: { tenants: ['go'] }, dialects: 'all' as const }],
     [{ dialects: ['v1', { dialect: 'v0.1', path: '/v1' }] as const }],
-  ])('refuses a configuration whose paths collide: %j', async (options) => {
+  ])('rejects a configuration whose paths collide: %j', async (options) => {
     await expect(createHandler(echoAgent, options)).rejects.toThrow(TypeError)
   })
 

@@ -31,7 +31,7 @@ describe('Last-Event-ID', () => {
     '99999999999999999999',
     '\u00b2',
     'x'.repeat(4000),
-  ])(proves('E-4', '%j is refused on every call, by its name'), async (lastEventId) => {
+  ])(proves('E-4', '%j is rejected on every call, with the name of the header'), async (lastEventId) => {
     const headers = { 'last-event-id': lastEventId }
     for (const method of ['SubscribeToTask', 'GetTask'])
       assertFault(await peer.call(method, { id: await endedTask() }, headers))
@@ -137,7 +137,7 @@ describe('Idempotency-Key', () => {
     '%00',
     '../../x',
     'a'.repeat(200),
-  ])(proves('E-10', 'the key %j makes a send happen once'), async (key) => {
+  ])(proves('E-10', 'the key %j makes a send run once'), async (key) => {
     const params = send(`once ${key}`)
     const first = taskId(await peer.call('SendMessage', params, { 'idempotency-key': key }))
     const second = taskId(await peer.rest('POST', '/message:send', params, { 'idempotency-key': key }))

@@ -190,7 +190,7 @@ describe('unknown tasks', () => {
     ['GetTaskPushNotificationConfig', { taskId: 'x' }, 'id'],
     ['ListTaskPushNotificationConfigs', { taskId: 'x', pageSize: -1 }, 'pageSize'],
     ['DeleteTaskPushNotificationConfig', { id: 'x' }, 'taskId'],
-  ])(proves('R-ERR-8', '%s with %j is refused before anything is looked up'), async (method, params, field) => {
+  ])(proves('R-ERR-8', '%s with %j is rejected before any lookup'), async (method, params, field) => {
     assertFault(await peer.call(method, params), field)
   })
 

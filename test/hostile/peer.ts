@@ -11,7 +11,7 @@ export type Bytes = string | Uint8Array<ArrayBuffer>
 export type Headed = Readonly<Record<string, string>>
 
 /** Timeout of a response; shorter than the timeout of a test. */
-const patienceMs = 3000
+const timeoutMs = 3000
 
 export class Peer implements AsyncDisposable {
   readonly handler: FetchHandler
@@ -67,7 +67,7 @@ export class Peer implements AsyncDisposable {
         text: await response.text(),
       }
     }
-    return await within(patienceMs, `an answer to ${request.method} ${new URL(request.url).pathname}`, answer())
+    return await within(timeoutMs, `an answer to ${request.method} ${new URL(request.url).pathname}`, answer())
   }
 
   /** Checks that the server still completes an ordinary task. */

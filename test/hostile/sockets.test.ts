@@ -14,7 +14,7 @@ import { eventually, within } from './waiting.js'
 
 const deadlines = { firstByteMs: 250, headersMs: 300, bodyMs: 400 }
 /** Much longer than the deadlines above, and much shorter than the defaults. */
-const patienceMs = 5000
+const timeoutMs = 5000
 
 describe('a connection that stalls', { timeout: 20_000 }, () => {
   it.each<[string, string]>([
@@ -28,7 +28,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     ['stops in the body', `${postHead('/message:send', { 'Content-Length': 100 })}{"message":`],
     ['stops in a chunk', `${postHead('/', { 'Transfer-Encoding': 'chunked' })}64\r\n{"jsonrpc"`],
     ['stops before the last chunk', `${postHead('/', { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`],
-  ])('is cut when it %s', async (_, bytes) => {
+  ])('is closed when it %s', async (_, bytes) => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(bytes)
@@ -41,12 +41,12 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n', 'X-Drip: drip\r\n'],
     ['a body', postHead('/', { 'Content-Length': 100_000 }), ' '],
     ['chunks', postHead('/', { 'Transfer-Encoding': 'chunked' }), '1\r\n \r\n'],
-  ])('is cut when it drips %s', async (_, head, drop) => {
+  ])('is closed when it slowly sends %s', async (_, head, drop) => {
     await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(head)
     let drops = 0
-    await eventually(patienceMs, 'the server to cut the drip', async () => {
+    await eventually(timeoutMs, 'the server to close the connection', async () => {
       await client.write(drop[drops % drop.length] ?? '')
       drops += 1
       return client.isClosed
@@ -87,7 +87,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     for (const [place, client] of stalled.clients.entries())
       await client.write(place % 2 === 0 ? '' : 'POST / HTTP/1.1\r\nHost: localhost\r\n')
     await assertServing(served)
-    await within(patienceMs, 'all of them to be cut', Promise.all(stalled.clients.map(({ closed }) => closed)))
+    await within(timeoutMs, 'all of them to be closed', Promise.all(stalled.clients.map(({ closed }) => closed)))
   })
 })
 
@@ -114,9 +114,9 @@ describe('a slow connection', { timeout: 20_000 }, () => {
     await client.answer()
     // Another connection measures the time: when the server closes it, the idle one has been idle for longer than any deadline.
     await other.write('POST')
-    await other.closes(patienceMs)
+    await other.closes(timeoutMs)
     using third = await connect(served.url)
-    await third.closes(patienceMs)
+    await third.closes(timeoutMs)
     await client.write(post('/', envelope('SendMessage', send('second'))))
     assert.equal((await client.answer()).status, 200)
   })
@@ -181,7 +181,7 @@ describe('one connection, many requests', () => {
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('hello')), { Connection: 'close' }))
     assert.equal((await client.answer()).status, 200)
-    await client.closes(patienceMs)
+    await client.closes(timeoutMs)
   })
 
   it('survives clients that send a request and close the connection at once', async () => {
@@ -206,13 +206,13 @@ describe('HTTP/2 without TLS', () => {
     ['at once', [`${preface}\0\0\0\x04\0\0\0\0\0`]],
     ['in two pieces', ['PRI * HTTP/2.0\r\n', '\r\nSM\r\n\r\n']],
     ['byte by byte', [...preface]],
-  ])('is refused cleanly where gRPC is off and its preface comes %s', async (_, pieces) => {
+  ])('is rejected if gRPC is off and its preface arrives %s', async (_, pieces) => {
     await using served = await serve(echoAgent, { advanced: { grpc: false } })
     using client = await connect(served.url)
     for (const piece of pieces) await client.write(piece)
     const answer = await client.answerOrEnd()
     if (answer) assert.equal(answer.status, 505)
-    await client.closes(patienceMs)
+    await client.closes(timeoutMs)
     await assertServing(served)
   })
 
@@ -221,7 +221,7 @@ describe('HTTP/2 without TLS', () => {
     const session = connectHttp2(served.url)
     const stream = session.request({ ':path': '/tasks', ':method': 'GET' })
     const status = new Promise((resolve) => stream.once('response', (headers) => resolve(headers[':status'])))
-    assert.equal(await within(patienceMs, 'an answer', status), 415)
+    assert.equal(await within(timeoutMs, 'an answer', status), 415)
     session.destroy()
     await assertServing(served)
   })
@@ -250,7 +250,7 @@ describe('HTTP/2 without TLS', () => {
         session.on('goaway', (given: number) => {
           code = given
         })
-        await eventually(patienceMs, 'the session to be closed', async () => {
+        await eventually(timeoutMs, 'the session to be closed', async () => {
           const streams = Array.from({ length: session.closed || session.destroyed ? 0 : 10 }, () =>
             session.request(getTask),
           )
@@ -285,9 +285,9 @@ describe('HTTP/2 without TLS', () => {
       const unknown = { ...getTask, ':path': '/lf.a2a.v1.A2AService/Unknown' }
       const half = Array.from({ length: 10 }, () => call(unknown, (stream) => stream.write(taskX)))
       const whole = Array.from({ length: 10 }, () => call(getTask, (stream) => stream.end(taskX)))
-      await within(patienceMs, 'the calls to end', Promise.all([...half, ...whole]))
+      await within(timeoutMs, 'the calls to end', Promise.all([...half, ...whole]))
     }
-    await within(patienceMs, 'an answer', new Promise((resolve) => session.ping(resolve)))
+    await within(timeoutMs, 'an answer', new Promise((resolve) => session.ping(resolve)))
     assert.equal(session.destroyed, false)
     session.destroy()
   })
@@ -302,7 +302,7 @@ describe('HTTP/2 without TLS', () => {
       return new Promise((resolve) => stream.once('close', resolve))
     })
     await Promise.all(ended)
-    await within(patienceMs, 'an answer', new Promise((resolve) => session.ping(resolve)))
+    await within(timeoutMs, 'an answer', new Promise((resolve) => session.ping(resolve)))
     assert.equal(session.destroyed, false)
     session.destroy()
   })
@@ -311,7 +311,7 @@ describe('HTTP/2 without TLS', () => {
     await using served = await serve(echoAgent, { advanced: { grpc: false } })
     const session = connectHttp2(served.url)
     const failure = new Promise((resolve) => session.once('error', resolve))
-    assert.ok((await within(patienceMs, 'the session to fail', failure)) instanceof Error)
+    assert.ok((await within(timeoutMs, 'the session to fail', failure)) instanceof Error)
     session.destroy()
     await assertServing(served)
   })
@@ -341,7 +341,7 @@ describe('a client that resets its connection in the middle of a body', () => {
       await client.write(`${postHead(path, headers)}5\r\n{"js`)
       client.socket.resetAndDestroy()
     }
-    await eventually(patienceMs, 'ten entries', () => entries.length >= 10)
+    await eventually(timeoutMs, 'ten entries', () => entries.length >= 10)
     expect(new Set(entries.map(({ level }) => level))).toEqual(new Set(['debug']))
     await assertServing(served)
   })
@@ -360,13 +360,13 @@ describe('connections beyond a limit', () => {
       using open = stack(await Promise.all(Array.from({ length: 3 }, () => connect(served.url))))
       for (let i = 0; i < 10; i++) {
         using excess = await connect(served.url)
-        await excess.closes(patienceMs)
+        await excess.closes(timeoutMs)
         assert.equal(excess.received, '')
       }
       expect(entries.filter(({ level }) => level === 'warn')).toHaveLength(1)
       expect(entries.at(-1)?.message).toContain(option)
       open.clients[0]?.socket.destroy()
-      await eventually(patienceMs, 'a place', async () => {
+      await eventually(timeoutMs, 'a place', async () => {
         using client = await connect(served.url)
         await client.write(post('/', envelope('SendMessage', send('hello'))))
         return (await client.answerOrEnd())?.status === 200
@@ -388,7 +388,7 @@ describe('connections beyond a limit', () => {
 
 /** Expects that the server closed the connection, with a 408 or without a response. */
 async function assertCut(client: RawClient): Promise<void> {
-  await client.closes(patienceMs)
+  await client.closes(timeoutMs)
   assert.match(client.received, /^(HTTP\/1\.1 408 |$)/)
 }
 
@@ -417,7 +417,7 @@ describe('a request with two hosts', () => {
     const twice = post('/', envelope('SendMessage', send('hi')), { hOST: second })
     await client.write(twice + post('/', envelope('SendMessage', send('behind it'))))
     expect((await client.answer()).status).toBe(400)
-    await client.closes(patienceMs)
+    await client.closes(timeoutMs)
     expect(client.received).toBe('')
     await assertServing(served)
   })

@@ -99,7 +99,7 @@ describe('a reader that never reads', { timeout: 30_000 }, () => {
     const waiting = calls.pulled * piece.length
     assert.ok(waiting < 2 * 1024 * 1024, `${Math.round(waiting / 1024 / 1024)} MB wait for a reader that does not read`)
     await response.body?.cancel()
-    await eventually(5000, 'the stream to be let go', () => calls.open === 0)
+    await eventually(5000, 'the stream to be released', () => calls.open === 0)
     await handler.close({ deadlineMs: 0 })
   })
 })
@@ -270,13 +270,13 @@ describe('a disconnected reader', { timeout: 30_000 }, () => {
     assert.equal(calls.open, 201)
     for (const client of abandoned) client.hangUp()
     first.hangUp()
-    await eventually(5000, 'every stream to be let go', () => calls.open === 0)
+    await eventually(5000, 'every stream to be released', () => calls.open === 0)
     using last = (await openStream(served.url, 'SubscribeToTask', { id })).read()
     await last.sees(1)
     expect(await call(served, 'CancelTask', { id })).toHaveProperty('status.state', 'TASK_STATE_CANCELED')
     const events = await last.ends()
     expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_CANCELED')
-    await eventually(5000, 'the last stream to be let go', () => calls.open === 0)
+    await eventually(5000, 'the last stream to be released', () => calls.open === 0)
   })
 
   it.each([0, 1, 50, 5000])(
@@ -290,7 +290,7 @@ describe('a disconnected reader', { timeout: 30_000 }, () => {
         client.hangUp()
       }
       await eventually(20_000, 'the tasks to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 5)
-      await eventually(5000, `every stream to be let go, ${calls.open} are not`, () => calls.open === 0)
+      await eventually(5000, `every stream to be released, ${calls.open} are not`, () => calls.open === 0)
     },
   )
 
@@ -311,7 +311,7 @@ describe('a disconnected reader', { timeout: 30_000 }, () => {
     await client.closes(5000)
     speak()
     await eventually(5000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
-    await eventually(5000, 'the stream to be let go', () => calls.open === 0)
+    await eventually(5000, 'the stream to be released', () => calls.open === 0)
   })
 
   it(proves('R-SEND-11', 'does not stop the task of a blocking send'), async () => {
@@ -322,7 +322,7 @@ describe('a disconnected reader', { timeout: 30_000 }, () => {
     await eventually(5000, 'the task to begin', async () => (await tasksIn(served, 'TASK_STATE_WORKING')) === 1)
     client.socket.destroy()
     await eventually(5000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
-    await eventually(5000, 'the send to be let go', () => calls.open === 0)
+    await eventually(5000, 'the send to be released', () => calls.open === 0)
   })
 
   it(
@@ -333,7 +333,7 @@ describe('a disconnected reader', { timeout: 30_000 }, () => {
       const body = envelope('SendMessage', send('sleep 60000'))
       await inGroups(100, async () => {
         using client = await connect(served.url)
-        await client.write(post('/', body, { 'Idempotency-Key': 'patience' }))
+        await client.write(post('/', body, { 'Idempotency-Key': 'key' }))
       })
       const id = await eventually(5000, 'the task to begin', async () => {
         const { tasks } = (await call(served, 'ListTasks', {})) as { tasks: readonly { id: string }[] }
@@ -341,7 +341,7 @@ describe('a disconnected reader', { timeout: 30_000 }, () => {
         return tasks[0]?.id
       })
       expect(await call(served, 'CancelTask', { id })).toHaveProperty('status.state', 'TASK_STATE_CANCELED')
-      await eventually(5000, 'every send to be let go', () => calls.open === 0)
+      await eventually(5000, 'every send to be released', () => calls.open === 0)
     },
   )
 

@@ -129,7 +129,7 @@ describe('names that are special in JavaScript', () => {
       'the configuration',
       `{"message":${JSON.stringify(message('x'))},"configuration":{"__proto__":{"returnImmediately":true},"constructor":1}}`,
     ],
-  ])(proves('R-JSON-6', 'at the top of %s they are unknown members like others'), async (_, params) => {
+  ])(proves('R-JSON-6', 'at the top level of %s they are unknown members like others'), async (_, params) => {
     await using peer = await startPeer()
     for (const outcome of [await peer.call('SendMessage', params), await peer.rest('POST', '/message:send', params)]) {
       const { task } = taskOf(outcome)

@@ -37,14 +37,14 @@ describe('listening', () => {
 
   it('is retried after it did not work, and both are reported to the operator', async () => {
     const address = await freshDatabase(server)
-    let isDeaf = true
-    await using pooler = await meddlingProxy(address, (type) => (type === 'A' && isDeaf ? 'drop' : 'pass'))
+    let isDropping = true
+    await using pooler = await meddlingProxy(address, (type) => (type === 'A' && isDropping ? 'drop' : 'pass'))
     const notices: string[] = []
     const store = await openPostgresStore(pooler.address, { listenAgainMs: 1, onNotice: (text) => notices.push(text) })
     store.changes.watchTask(key('t1'), () => undefined)
-    await eventually(20_000, 'the operator to be told', () => notices.length > 0)
-    isDeaf = false
-    await eventually(20_000, 'the operator to be told that it works', () => notices.length > 1)
+    await eventually(20_000, 'a notice to the operator', () => notices.length > 0)
+    isDropping = false
+    await eventually(20_000, 'a notice that it works', () => notices.length > 1)
     expect(notices).toEqual([expect.stringContaining('LISTEN does not work'), 'LISTEN works again'])
     await store.close()
   })
@@ -58,16 +58,16 @@ describe('listening', () => {
       woken += 1
     })
     // The listener polls once when it starts, for commits that it was not notified of.
-    await eventually(10_000, 'the first look', () => woken > 0)
+    await eventually(10_000, 'the first poll', () => woken > 0)
     const before = woken
     for (const id of ['t1', 't2', 't3'])
       await there.append({ ...creation(id), key: { agent: 'other', id }, isRunnable: true })
-    let isHeard = false
+    let isNotified = false
     here.changes.watchTask(key('t4'), () => {
-      isHeard = true
+      isNotified = true
     })
     await there.append({ ...creation('t4'), isRunnable: true })
-    await eventually(10_000, 'the last word', () => isHeard)
+    await eventually(10_000, 'the last notification', () => isNotified)
     assert.equal(woken, before + 1)
     await here.close()
     await there.close()
@@ -81,17 +81,17 @@ describe('notifying', () => {
     const ids = ['t1', 't2', 't3', 't4', 't5']
     await Promise.all(ids.map((id) => store.append(creation(id))))
     const listener = new pg.Client(address)
-    const heard: number[] = []
+    const received: number[] = []
     listener.on('notification', ({ payload = '' }) => {
       const fourths = payload.split(' ').filter((word) => word.endsWith('.4'))
-      if (fourths.length > 0) heard.push(fourths.length)
+      if (fourths.length > 0) received.push(fourths.length)
     })
     await listener.connect()
     await listener.query('LISTEN dragoman')
     await Promise.all(ids.map((id) => store.append(append(id, 3, [chunk(id, 'x')]))))
     await store.close()
-    await eventually(10_000, 'all to be told', () => heard.reduce((sum, words) => sum + words, 0) === ids.length)
-    assert.deepEqual(heard, [ids.length])
+    await eventually(10_000, 'all notifications', () => received.reduce((sum, words) => sum + words, 0) === ids.length)
+    assert.deepEqual(received, [ids.length])
     await listener.end()
   })
 })

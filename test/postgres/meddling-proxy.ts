@@ -1,4 +1,4 @@
-/** A proxy between a client and Postgres that can drop or delay messages of the database. */
+/** A proxy between a client and Postgres that can drop messages of the database or close the connection. */
 
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'

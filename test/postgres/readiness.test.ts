@@ -46,8 +46,8 @@ describe('/readyz', () => {
     expect(await readiness(served.url)).toBe(200)
     await setReadOnly('on')
     await until(async () => (await readiness(served.url)) === 503)
-    // A second request shows that lost connections are not the cause.
-    for (let asked = 0; asked < 20; asked++) expect(await readiness(served.url)).toBe(503)
+    // It stays so after the lost connections are replaced.
+    for (let n = 0; n < 20; n++) expect(await readiness(served.url)).toBe(503)
     await setReadOnly('off')
     await until(async () => (await readiness(served.url)) === 200)
     await client.end()

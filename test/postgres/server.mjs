@@ -53,12 +53,12 @@ export async function startPostgres({ isDurable = false } = {}) {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     running = child
-    let said = ''
+    let output = ''
     child.stderr?.on('data', (text) => {
-      said = `${said}${text}`.slice(-4000)
+      output = `${output}${text}`.slice(-4000)
     })
     await answering(port, () => {
-      if (child.exitCode !== null) throw new Error(`Postgres did not start:\n${said}`)
+      if (child.exitCode !== null) throw new Error(`Postgres did not start:\n${output}`)
     })
   }
   const stop = async (how = 'fast') => {

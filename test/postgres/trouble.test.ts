@@ -86,21 +86,24 @@ describe('a lost response', () => {
   it.each([
     ['a creation', { ...creation('t1'), idempotency: { key: 'k', digest: 'd', ttlMs: 60_000 } }, 'none'],
     ['a step', append('t1', 3, [chunk('t1', 'a')]), 't1'],
-  ])('is found although the database still worked when the connection broke: %s', async (_what, step, before) => {
-    const address = await freshDatabase(server)
-    await using proxy = await meddlingProxy(address, () => 'pass')
-    const store = await openPostgresStore(proxy.address, { retryBudgetMs: 20_000 })
-    await store.append(creation(before))
-    const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
-    const outcome = store.append(step)
-    await held.waiting(1)
-    proxy.abandon()
-    await held.waiting(2)
-    await held.release()
-    assert.deepEqual(await outcome, { result: 'ok', fencingToken: 0 })
-    assert.equal((await store.load(key('t1')))?.events.length, step.expect + step.events.length)
-    await store.close()
-  })
+  ])(
+    'is recovered although the database was still working when the connection broke: %s',
+    async (_what, step, before) => {
+      const address = await freshDatabase(server)
+      await using proxy = await meddlingProxy(address, () => 'pass')
+      const store = await openPostgresStore(proxy.address, { retryBudgetMs: 20_000 })
+      await store.append(creation(before))
+      const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
+      const outcome = store.append(step)
+      await held.waiting(1)
+      proxy.abandon()
+      await held.waiting(2)
+      await held.release()
+      assert.deepEqual(await outcome, { result: 'ok', fencingToken: 0 })
+      assert.equal((await store.load(key('t1')))?.events.length, step.expect + step.events.length)
+      await store.close()
+    },
+  )
 
   it('does not return the fencing token of a process that has taken the task over since', async () => {
     const address = await freshDatabase(server)
@@ -201,7 +204,7 @@ describe('a pooler that drops notifications', () => {
     here.changes.watchTask(key('t1'), (seq) => seen.push(seq))
     await there.append(append('t1', 3, [chunk('t1', 'x')]))
     await eventually(5_000, 'the change to be found', () => seen.includes(4))
-    await eventually(10_000, 'the operator to be told', () => notices.length > 0)
+    await eventually(10_000, 'a notice to the operator', () => notices.length > 0)
     await there.append(append('t1', 4, [chunk('t1', 'y')]))
     await eventually(5_000, 'the next change to be found', () => seen.includes(5))
     expect(notices).toEqual([expect.stringContaining('LISTEN')])
@@ -234,7 +237,7 @@ describe('a listener that loses its connection', () => {
     await there.append(creation('t1'))
     const seen: number[] = []
     here.changes.watchTask(key('t1'), (seq) => seen.push(seq))
-    await eventually(5_000, 'to be told of what was there', () => seen.includes(3))
+    await eventually(5_000, 'the events before the loss', () => seen.includes(3))
     let expected = 3
     for (let round = 0; round < 5; round++) {
       await run(address, dropConnections)
@@ -263,7 +266,7 @@ describe('a database that rejects writes', () => {
       ],
       () => ['DROP TRIGGER full_disk ON dragoman.events'],
     ],
-  ])('%s refuses, acknowledges nothing, and is used again when it can', async (_why, begin, end) => {
+  ])('%s fails calls, acknowledges nothing, and is used again afterwards', async (_why, begin, end) => {
     const address = await freshDatabase(server)
     const name = new URL(address).pathname.slice(1)
     const store = await openPostgresStore(address, { retryBudgetMs: 300 })

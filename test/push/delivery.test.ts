@@ -10,8 +10,8 @@ import { pushServer, storeKinds } from './served.js'
 
 /** The events of a call, read by the receiver of the package. */
 async function readBack(calls: readonly Call[], options: object = {}): Promise<readonly PushDelivery[]> {
-  const told: PushDelivery[] = []
-  const receive = createPushReceiver({ ...options, onDelivery: (delivery) => void told.push(delivery) })
+  const deliveries: PushDelivery[] = []
+  const receive = createPushReceiver({ ...options, onDelivery: (delivery) => void deliveries.push(delivery) })
   for (const { text, headers } of calls) {
     const request = new Request('https://hook.example/', {
       method: 'POST',
@@ -20,7 +20,7 @@ async function readBack(calls: readonly Call[], options: object = {}): Promise<r
     })
     expect((await receive(request)).status).toBe(200)
   }
-  return told
+  return deliveries
 }
 
 describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
@@ -185,8 +185,8 @@ describe.each(registrations)('webhooks of $dialect', ({ as, path, body }) => {
         expect(headers['content-type']).toBe('application/json')
         expect([headers.authorization, headers['x-a2a-notification-token']]).toEqual(['Bearer cr', 'tk'])
       }
-      const told = await readBack(calls)
-      expect(told.map(({ dialect }) => dialect)).toContain(as)
+      const deliveries = await readBack(calls)
+      expect(deliveries.map(({ dialect }) => dialect)).toContain(as)
       const tasks = calls.map(({ text }) => JSON.parse(text) as { status: { state: string }; artifacts?: unknown[] })
       expect(tasks.map(({ artifacts = [] }) => artifacts.length)).toEqual([0, 0, 1])
       expect(tasks.at(-1)?.status.state).toBe('completed')

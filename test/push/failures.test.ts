@@ -35,7 +35,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await server.send('hello', { url: hook.url })
     const calls = await until(() => eventsOf(hook.calls).includes(whole[2] ?? '') && hook.calls)
     // On a slow machine a response may arrive after the timeout: then there are more attempts, in the same order.
-    const order = eventsOf(calls).map((told) => whole.indexOf(told))
+    const order = eventsOf(calls).map((event) => whole.indexOf(event))
     expect(order).toEqual(order.toSorted())
     expect(order.filter((place) => place === 0).length).toBeGreaterThanOrEqual(2)
     expect(order.filter((place) => place === 1).length).toBeGreaterThanOrEqual(3)
@@ -207,8 +207,8 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await using server = await pushServer({ store })
     await server.send('chunks 10000', { url: hook.url })
     const calls = await hook.received(10_003, 110_000)
-    const told = eventsOf(distinct(calls)).slice(2, -1)
-    expect(told).toEqual(Array.from({ length: 10_000 }, (_, n) => `artifact chunk ${n + 1} `))
+    const events = eventsOf(distinct(calls)).slice(2, -1)
+    expect(events).toEqual(Array.from({ length: 10_000 }, (_, n) => `artifact chunk ${n + 1} `))
   })
 })
 
@@ -249,9 +249,10 @@ describe('addresses that must not be called', () => {
     const { id } = await server.send('ask')
     for (const name of ['public', 'inner', 'unknown', 'silent'])
       expect(await server.register(id, { url: `https://${name}.example/` })).toMatchObject({ taskId: id })
-    const told = () => entries.filter(({ message }) => message.includes('registered webhook')).map(({ error }) => error)
-    await until(() => told().length >= 2)
-    expect(told().map(String).join()).toMatch(
+    const errors = () =>
+      entries.filter(({ message }) => message.includes('registered webhook')).map(({ error }) => error)
+    await until(() => errors().length >= 2)
+    expect(errors().map(String).join()).toMatch(
       /inner.example is on a private network.*unknown.example cannot be reached/,
     )
   })
@@ -324,7 +325,7 @@ describe('addresses that must not be called', () => {
     ['authentication.credentials', { authentication: { scheme: 'Bearer', credentials: 'a\nb' } }],
     ['authentication.scheme', { authentication: { scheme: 'Bearer: x', credentials: 'a' } }],
     ['authentication.scheme', { authentication: { scheme: 'x'.repeat(256), credentials: 'a' } }],
-  ])('nor what would break out of a header: %s %j', async (field, given) => {
+  ])('are not accepted with values that cannot be in a header: %s %j', async (field, given) => {
     await using server = await pushServer({ push: { lookup: async () => [] } })
     const { id } = await server.send('ask')
     const refusal = server.register(id, { url: 'https://hook.example/', ...given })
@@ -334,8 +335,8 @@ describe('addresses that must not be called', () => {
   it('are rejected without a response to the challenge, if enabled (RL-01-9)', async () => {
     await using server = await pushServer({ push: { challenge: true } })
     const { id } = await server.send('ask')
-    await using deaf = await openHook()
-    await expect(server.register(id, { url: deaf.url })).rejects.toThrow(/validationToken/)
+    await using silent = await openHook()
+    await expect(server.register(id, { url: silent.url })).rejects.toThrow(/validationToken/)
     await using long = await openHook(endless)
     await expect(server.register(id, { url: long.url })).rejects.toThrow(/validationToken/)
     await using owned = await openHook(({ path }, response) => {
@@ -382,8 +383,8 @@ describe('webhooks of a task', () => {
   })
 
   it('are checked by the address rules, which no option replaces', async () => {
-    const meddling = { checkWebhook: async () => undefined } as object
-    await expect(pushServer({ advanced: { engine: meddling } })).rejects.toThrow(
+    const unknown = { checkWebhook: async () => undefined } as object
+    await expect(pushServer({ advanced: { engine: unknown } })).rejects.toThrow(
       /Unknown option of createHandler\.advanced\.engine: checkWebhook/,
     )
     await using server = await pushServer({ push: { allowHosts: [] } })

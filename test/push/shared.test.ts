@@ -58,8 +58,8 @@ it.each(Object.entries(places))(
     for (const server of servers) await server.handler.close({ deadlineMs: 5000 })
     expect(hook.calls).toHaveLength(40 * 23)
     for (const n of tasks.keys()) {
-      const told = eventsOf(hook.calls.filter(({ path }) => path === `/hook/${n}`))
-      expect(told.slice(2, -1)).toEqual(Array.from({ length: 20 }, (_, chunk) => `artifact chunk ${chunk + 1} `))
+      const events = eventsOf(hook.calls.filter(({ path }) => path === `/hook/${n}`))
+      expect(events.slice(2, -1)).toEqual(Array.from({ length: 20 }, (_, chunk) => `artifact chunk ${chunk + 1} `))
     }
   },
 )

@@ -238,9 +238,9 @@ describe('with an SDK', () => {
     const taskPushNotificationConfig = { url: hook.url }
     await client.sendMessage({ ...send('go'), configuration: { taskPushNotificationConfig } }, { traceparent })
     const [call] = await hook.received(1)
-    const told = recorder.named('push')
+    const push = recorder.named('push')
     expect(recorder.paths()).toContain('client SendMessage > server SendMessage > client push')
-    expect(call?.headers.traceparent).toBe(`00-${traceId}-${told.spanId}-01`)
+    expect(call?.headers.traceparent).toBe(`00-${traceId}-${push.spanId}-01`)
   })
 
   it('a turn that another process runs again belongs to the same trace', async () => {

@@ -27,7 +27,7 @@ interface Queued {
 
 const largestGroup = 500
 /** More than one, so that the next group is sent while the database writes the last one. */
-const mostGroups = 2
+const maxGroups = 2
 
 export class Appender {
   readonly #database: Database
@@ -65,7 +65,7 @@ export class Appender {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#underWay >= mostGroups || this.#queue.length === 0) return
+    if (this.#isScheduled || this.#underWay >= maxGroups || this.#queue.length === 0) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
@@ -107,13 +107,13 @@ export class Appender {
     for (const [place, result, fencingToken, hasCursors, isFree] of rows) {
       const queued = group[place - 1] as Queued // places are of those that were sent
       outcomes.set(queued, result === 'ok' ? { result, fencingToken } : { result })
-      if (result === 'ok') this.#tell(queued, hasCursors, isFree)
+      if (result === 'ok') this.#notify(queued, hasCursors, isFree)
     }
     if (isAgain) await this.#findDone(outcomes)
     return outcomes
   }
 
-  #tell({ step: { key, expect, events }, token, agent }: Queued, hasCursors: boolean, isFree: boolean): void {
+  #notify({ step: { key, expect, events }, token, agent }: Queued, hasCursors: boolean, isFree: boolean): void {
     if (events.length > 0) this.#changes.notifyTask(token, expect + events.length)
     if (isFree) this.#changes.notifyRunnable(key.agent, agent)
     if (hasCursors) this.#changes.notifyDeliveries(key.agent, agent)
@@ -123,19 +123,19 @@ export class Appender {
   async #findDone(outcomes: Map<Queued, AppendOutcome>): Promise<void> {
     const isRefused = ([{ step }, { result }]: readonly [Queued, AppendOutcome]) =>
       result !== 'ok' && step.events.length > 0
-    const asked = [...outcomes].filter(isRefused).map(([queued]) => queued)
-    if (asked.length === 0) return
+    const candidates = [...outcomes].filter(isRefused).map(([queued]) => queued)
+    if (candidates.length === 0) return
     const rows = await this.#database.queryOnce<
       [place: number, fencingToken: number, leaseOwner: string | null, hasCursors: boolean, isFree: boolean]
     >(findDone, [
-      literalArray(asked.map(({ agent }) => agent)),
-      textArray(asked.map(({ step }) => toStorable(step.key.id))),
-      literalArray(asked.map(({ step }) => kindOf(step.events))),
-      literalArray(asked.map(({ step }) => step.expect + step.events.length)),
-      textArray(asked.map(({ body }) => body)),
+      literalArray(candidates.map(({ agent }) => agent)),
+      textArray(candidates.map(({ step }) => toStorable(step.key.id))),
+      literalArray(candidates.map(({ step }) => kindOf(step.events))),
+      literalArray(candidates.map(({ step }) => step.expect + step.events.length)),
+      textArray(candidates.map(({ body }) => body)),
     ])
     for (const [place, fencingToken, leaseOwner, hasCursors, isFree] of rows) {
-      const queued = asked[place - 1] as Queued // places are of those that were asked for
+      const queued = candidates[place - 1] as Queued // the query returns places of candidates
       // Another process may have taken the task over since: the current fencing token belongs to it alone.
       const claim = claimOf(queued)
       const isLost = claim !== undefined && claim.owner !== leaseOwner
@@ -143,7 +143,7 @@ export class Appender {
         queued,
         isLost ? { result: 'fenced' } : { result: 'ok', fencingToken: queued.step.fencingToken ?? fencingToken },
       )
-      this.#tell(queued, hasCursors, isFree)
+      this.#notify(queued, hasCursors, isFree)
     }
   }
 }

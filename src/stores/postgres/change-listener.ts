@@ -34,7 +34,7 @@ export interface ChangeListenerOptions {
 const echoMs = 3_000
 /** Time limit for the connection that listens. */
 const connectMs = 5_000
-const deaf =
+const listenFailure =
   'LISTEN does not work on this connection (is there a pooler?); the store polls for changes of other processes'
 /** The shortest interval between polls of agents and collections, which cost several queries. */
 const minLookMs = 250
@@ -56,8 +56,8 @@ export class ChangeListener implements ChangeFeed {
   #isListening = false
   /** Watched agents whose numbers are not known yet. */
   readonly #unknown = new Set<string>()
-  #complaint: string | undefined
-  #isAsking = false
+  #problem: string | undefined
+  #isPolling = false
   #lastLook = 0
   #onEcho: () => void = () => undefined
 
@@ -110,12 +110,12 @@ export class ChangeListener implements ChangeFeed {
 
   notifyRunnable(agent: string, number: number): void {
     this.#watchers.runnable(agent)
-    this.#notifier.tell(`r${number}`)
+    this.#notifier.notify(`r${number}`)
   }
 
   notifyDeliveries(agent: string, number: number): void {
     this.#watchers.deliveries(agent)
-    this.#notifier.tell(`l${number}`)
+    this.#notifier.notify(`l${number}`)
   }
 
   wakeDeliveries(agent: string): void {
@@ -187,13 +187,13 @@ export class ChangeListener implements ChangeFeed {
         if (await Promise.race([this.#canListen(client), lost])) {
           attempt = 0
           this.#isListening = true
-          this.#say(undefined)
+          this.#report(undefined)
           // Commits before this moment were not received.
-          await this.#ask()
+          await this.#poll()
           await lost
         }
         isDeaf = true
-        this.#say(deaf)
+        this.#report(listenFailure)
       } catch {
         // The connection was lost or could not be opened.
       }
@@ -223,16 +223,16 @@ export class ChangeListener implements ChangeFeed {
       timer.unref()
     })
     await client.query('SELECT pg_notify($1, $2)', [channel, `${this.sender} e`])
-    const isHeard = await echo
+    const isReceived = await echo
     clearTimeout(timer)
-    return isHeard
+    return isReceived
   }
 
   /** Reports a problem to the operator once, and its end. */
-  #say(complaint: string | undefined): void {
-    if (complaint === this.#complaint) return
-    this.#complaint = complaint
-    this.#options.onNotice?.(complaint ?? 'LISTEN works again')
+  #report(problem: string | undefined): void {
+    if (problem === this.#problem) return
+    this.#problem = problem
+    this.#options.onNotice?.(problem ?? 'LISTEN works again')
   }
 
   /** An exception in the listener of a socket would end the process. */
@@ -263,7 +263,7 @@ export class ChangeListener implements ChangeFeed {
     const { pollMs = 1_000, busyPollMs = 50 } = this.#options
     this.#timer = setTimeout(
       () => {
-        this.#ask()
+        this.#poll()
           .catch(() => undefined) // the next poll tries again
           .finally(() => {
             if (!this.#isClosed) this.#schedule()
@@ -275,9 +275,9 @@ export class ChangeListener implements ChangeFeed {
   }
 
   /** Polls the watched tasks. Watchers of agents and collections are called in any case. */
-  async #ask(): Promise<void> {
-    if (this.#isAsking || this.#isClosed) return
-    this.#isAsking = true
+  async #poll(): Promise<void> {
+    if (this.#isPolling || this.#isClosed) return
+    this.#isPolling = true
     try {
       await this.#learnAll()
       const tokens = [...this.#watched.keys()]
@@ -295,7 +295,7 @@ export class ChangeListener implements ChangeFeed {
         this.#watchers.everything()
       }
     } finally {
-      this.#isAsking = false
+      this.#isPolling = false
     }
   }
 }

@@ -58,14 +58,13 @@ export class Database {
   }
 
   async #send<R extends Row>(text: string, values: readonly unknown[], name?: string): Promise<R[]> {
-    // A dead peer sends nothing. A call must not wait for ever, nor a drain.
-    const patience = { query_timeout: this.#statementMs }
     const statement = {
       text,
       values: values as unknown[],
       rowMode: 'array' as const,
       ...(name && { name }),
-      ...patience,
+      // A dead peer sends nothing, and neither a call nor a drain may hang.
+      query_timeout: this.#statementMs,
     }
     const { rows } = await this.#pool.query(statement)
     return rows as unknown as R[] // as arrays: `rowMode`

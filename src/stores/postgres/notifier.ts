@@ -33,7 +33,7 @@ export class Notifier {
     this.#begin()
   }
 
-  tell(word: string): void {
+  notify(word: string): void {
     this.#words.add(word)
     this.#begin()
   }

@@ -134,14 +134,14 @@ describe('a simple store that is opened again', () => {
     let now = 5000
     const open = () => simpleStore(storage, { now: () => now })
     const store = await open()
-    for (const id of ['told', 'pending']) {
+    for (const id of ['delivered', 'pending']) {
       await store.append({ ...creation(id), pushConfig: webhook(id) })
       await store.append(append(id, 3, [status(id, 'TASK_STATE_WORKING')]))
     }
     const claim = { agents: ['a'], lease, limit: 10 }
     for (const { key: of, fencingToken } of (await store.deliveries.claim(claim)).cursors) {
-      const dead = of.id === 'told' ? [{ seq: 4, attempts: 3, error: 'gone' }] : []
-      const seq = of.id === 'told' ? 4 : 3
+      const dead = of.id === 'delivered' ? [{ seq: 4, attempts: 3, error: 'gone' }] : []
+      const seq = of.id === 'delivered' ? 4 : 3
       await store.deliveries.settle({ key: of, configId: hook, fencingToken, seq, attempts: 0, dead, next: 'release' })
     }
     await store.append({ ...creation('new'), pushConfig: webhook('new') })
@@ -154,14 +154,14 @@ describe('a simple store that is opened again', () => {
       ['new', 0],
     ])
     const [letter] = await again.deliveries.listDeadLetters({ limit: 10 })
-    expect(letter).toMatchObject({ key: key('told'), seq: 4, error: 'gone', timeMs: 5000 })
+    expect(letter).toMatchObject({ key: key('delivered'), seq: 4, error: 'gone', timeMs: 5000 })
     await again.deliveries.deleteDeadLetter(letter?.id ?? '')
     await again.deliveries.deleteConfig(key('pending'), hook)
     await again.close()
     const last = await open()
     expect(await last.deliveries.listDeadLetters({ limit: 10 })).toEqual([])
     expect(await last.deliveries.listConfigs(key('pending'))).toEqual([])
-    expect(await last.deliveries.listConfigs(key('told'))).toMatchObject([{ config: { id: hook } }])
+    expect(await last.deliveries.listConfigs(key('delivered'))).toMatchObject([{ config: { id: hook } }])
   })
 
   it('E-11: counts retention from the end of a task, and removes the documents of what expires or is evicted', async () => {
@@ -380,7 +380,7 @@ describe('the documents of a simple store', () => {
 })
 
 describe('the storage of a simple store', () => {
-  it('is not asked for the documents of new tasks', async () => {
+  it('does not load the documents of new tasks', async () => {
     const storage = texts()
     const load = vi.spyOn(storage, 'load')
     const store = await simpleStore(storage)

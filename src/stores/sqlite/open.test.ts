@@ -35,7 +35,7 @@ describe('opening a file that is not a store', () => {
       },
       'is damaged',
     ],
-  ])('says that it is %s, and leaves it as it is', async (_, make, words) => {
+  ])('reports %s, and does not change the file', async (_, make, words) => {
     const path = join(folder, 'tasks.sqlite')
     make(path)
     const before = readFileSync(path)

@@ -181,13 +181,13 @@ export class FileHealth {
   committed(): void {
     if (this.#writeError === undefined) return
     this.#writeError = undefined
-    this.#say(undefined)
+    this.#report(undefined)
   }
 
   failed(error: unknown): void {
     if (!isOfDisk(error)) return
     this.#writeError = error
-    this.#say(`The store cannot be written to: ${(error as Error).message} (${this.#path})`)
+    this.#report(`The store cannot be written to: ${(error as Error).message} (${this.#path})`)
   }
 
   assertPresent(): void {
@@ -199,7 +199,7 @@ export class FileHealth {
     this.#isTruncated ||= this.#hasLostPages()
     if (this.#isTruncated)
       this.#refuse(`The store's file was truncated: ${this.#path}. Restore it from a backup, and restart`)
-    if (!this.isUnwritable) this.#say(undefined)
+    if (!this.isUnwritable) this.#report(undefined)
   }
 
   /** True if the file shrank. That is fine if the database shrank too: another process ran `VACUUM`. */
@@ -211,7 +211,7 @@ export class FileHealth {
   }
 
   #refuse(text: string): never {
-    this.#say(text)
+    this.#report(text)
     throw new Error(text)
   }
 
@@ -221,7 +221,7 @@ export class FileHealth {
     await assertFreeSpace(dirname(this.#path))
   }
 
-  #say(notice: string | undefined): void {
+  #report(notice: string | undefined): void {
     if (notice === this.#notice) return
     this.#notice = notice
     if (notice === undefined) this.#options.onNotice?.('The store can be written to again', 'warn')
