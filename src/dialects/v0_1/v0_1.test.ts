@@ -257,7 +257,7 @@ describe('the card of v0.1', () => {
     })
   })
 
-  it('prefers an interface of v0.1, then of 0.3, then of v1.0, and is absent without any', () => {
+  it('prefers an interface of v0.1, accepts one of v1.0, and is absent without either', () => {
     const own = { url: 'https://a.example/old', protocolBinding: 'JSONRPC', protocolVersion: '0.1' }
     const urlOf = (supportedInterfaces: AgentCard['supportedInterfaces']) =>
       (written(v0_1, { ...card, supportedInterfaces }) as { url?: string } | null)?.url
