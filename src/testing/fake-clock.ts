@@ -7,7 +7,8 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 export interface FakeClock extends Clock {
   /**
    * Moves the time and fires the timers that are due, in order. Resolves when the work that they started has had time to
-   * finish. A repeating timer fires once for each call, at its last due time.
+   * finish. A repeating timer fires once for each call, at its last due time. Concurrent calls run one after the other.
+   * Rejects after 10,000 timers at the same time, as a timer that restarts itself with 0 ms never ends.
    *
    * ```ts
    * await clock.advance('1h')
@@ -24,11 +25,33 @@ interface Timer {
   dueMs: number
 }
 
+const maxTimersAtOnce = 10_000
+
 /** Creates a clock for tests. `startMs` is its first time, in milliseconds since 1970. */
 export function fakeClock(startMs = Date.UTC(2026, 0, 5, 8)): FakeClock {
   let now = startMs
   let ids = 0
+  let last: Promise<void> = Promise.resolve()
   const timers = new Set<Timer>()
+  const advanceBy = async (ms: number) => {
+    const end = now + ms
+    let firedNow = 0
+    for (let next = nextTimer(timers, end); next; next = nextTimer(timers, end)) {
+      firedNow = next.dueMs > now ? 1 : firedNow + 1
+      if (firedNow > maxTimersAtOnce) {
+        throw new Error(
+          `More than ${maxTimersAtOnce} timers fired at the same time; start a timer that restarts itself with at least 1 ms`,
+        )
+      }
+      now = Math.max(now, next.dueMs)
+      if (next.everyMs === undefined) timers.delete(next)
+      else next.dueMs += next.everyMs
+      next.callback()
+      await settled()
+    }
+    now = end
+    await settled()
+  }
   return {
     now: () => now,
     newId: () => {
@@ -41,16 +64,10 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 5, 8)): FakeClock {
       return () => timers.delete(timer)
     },
     async advance(by) {
-      const end = now + millisecondsOf(by)
-      for (let next = nextTimer(timers, end); next; next = nextTimer(timers, end)) {
-        now = Math.max(now, next.dueMs)
-        if (next.everyMs === undefined) timers.delete(next)
-        else next.dueMs += next.everyMs
-        next.callback()
-        await settled()
-      }
-      now = end
-      await settled()
+      const ms = millisecondsOf(by)
+      const done = last.then(() => advanceBy(ms))
+      last = done.catch(() => undefined)
+      await done
     },
   }
 }

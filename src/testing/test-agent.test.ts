@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { agent, ask, bearer, textOf, working } from 'dragoman'
 import { A2AError, bearerCredential, collect } from 'dragoman/client'
 import { fakeClock, gate, testAgent, until } from 'dragoman/testing'
@@ -107,6 +110,27 @@ describe('testAgent', () => {
   it('names options that do not exist', async () => {
     await expect(testAgent(shout, { colck: fakeClock() } as never)).rejects.toThrow(/colck/)
   })
+
+  it('releases the store if its client cannot connect', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'test-agent-'))
+    const store = `file:${folder}` as const
+    await expect(testAgent(shout, { store, connect: { binding: 'GRPC' } })).rejects.toThrow('GRPC')
+    const t = await testAgent(shout, { store })
+    expect((await t.client.ask('hello')).text).toBe('HELLO')
+    await t.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('runs restarts and the close in order, and refuses restarts after the close', async () => {
+    const t = await testAgent(shout)
+    await Promise.all([t.restart(), t.restart()])
+    expect((await t.client.ask('hello')).text).toBe('HELLO')
+    const restarted = t.restart()
+    await Promise.all([restarted, t.close()])
+    await expect(t.connect().then((client) => client.ask('hello'))).rejects.toThrow()
+    await expect(t.restart()).rejects.toThrow('The test agent is closed')
+    await t.close()
+  })
 })
 
 async function* together<T>(...sources: readonly (readonly T[] | AsyncIterable<T>)[]) {
@@ -126,6 +150,26 @@ describe('fakeClock', () => {
     await clock.advance('95s')
     expect(fired).toEqual(['late 90000', 'every 7 s 91000'])
     expect(clock.now()).toBe(95_000)
+  })
+
+  it('adds up concurrent calls', async () => {
+    const clock = fakeClock(0)
+    clock.startTimer(() => undefined, 5)
+    await Promise.all([clock.advance(10), clock.advance(10)])
+    expect(clock.now()).toBe(20)
+  })
+
+  it('rejects when a timer restarts itself with 0 ms', async () => {
+    const clock = fakeClock(0)
+    let stop = () => {}
+    const again = () => {
+      stop = clock.startTimer(again, 0)
+    }
+    again()
+    await expect(clock.advance(1)).rejects.toThrow('More than 10000 timers fired at the same time')
+    stop()
+    await clock.advance(1)
+    expect(clock.now()).toBe(1)
   })
 
   it('refuses durations that it cannot read', async () => {

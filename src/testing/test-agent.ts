@@ -41,7 +41,7 @@ export interface TestAgent extends AsyncDisposable {
   /**
    * Kills the agent as a crash does and starts it again on the same store. Turns that were running are failed, or run
    * again if the agent sets `onCrash`. Calls under way fail, as if the connection broke; streams of clients reconnect.
-   * Resolves when the turns have been taken over.
+   * Resolves when the turns have been taken over. Rejects after `close`.
    */
   restart(): Promise<void>
   /** Stops the agent. Turns that are running are aborted. */
@@ -66,10 +66,10 @@ export async function testAgent(agents: Agents, options: TestAgentOptions = {}):
     if (logTo) logTo(entry)
   }
   const served = settleOptions<HandlerOptions>(common, onLog)
+  const signer = served.signing && (await toSigner(served.signing))
   const { store, release } = given
     ? await useStore(given, onLog)
     : await useStore(new MemoryStore({ now: clock.now }), onLog)
-  const signer = served.signing && (await toSigner(served.signing))
   const start = async () => {
     const life = mortalStore(store)
     const timers = timersOf(clock)
@@ -90,12 +90,31 @@ export async function testAgent(agents: Agents, options: TestAgentOptions = {}):
   const fetch = (request: Request) => answerUnlessAborted(running.assembly.fetch, request, running.gone)
   const connectTo = ({ agent, ...rest }: ConnectOptions & { readonly agent?: string } = {}) =>
     connect({ fetch, agents: named(running.assembly, agent) }, rest)
-  const client = await connectTo(connectOptions)
-  const close = async () => {
-    await client.close()
+  const stop = async () => {
     // The grace periods of turns that do not stop are periods of this clock.
     await whileAdvancing(clock, running.assembly.close({ deadlineMs: 0 }))
     await release()
+  }
+  const client = await Promise.resolve(connectOptions)
+    .then(connectTo)
+    .catch(async (error: unknown) => {
+      await stop()
+      throw error
+    })
+  // Restarts and the close run one after the other: each replaces or ends the agent that the one before left.
+  let last: Promise<void> = Promise.resolve()
+  const inOrder = (work: () => Promise<void>) => {
+    const done = last.then(work)
+    last = done.catch(() => undefined)
+    return done
+  }
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= inOrder(async () => {
+      await client.close()
+      await stop()
+    })
+    return closing
   }
   return {
     client,
@@ -111,12 +130,15 @@ export async function testAgent(agents: Agents, options: TestAgentOptions = {}):
       throw new Error(`Task not found: ${taskId}; pass the \`id\` of a task, and read it before retention removes it`)
     },
     async restart() {
-      const { assembly, kill } = running
-      kill()
-      // Only aborts the handlers: the dead store answers nothing, so this never ends.
-      assembly.close({ deadlineMs: 0 }).catch(() => undefined)
-      for (const owner of await store.leases.owners()) await store.leases.disown(owner)
-      running = await start()
+      if (closing) throw new Error('The test agent is closed; call `restart` before `close`')
+      await inOrder(async () => {
+        const { assembly, kill } = running
+        kill()
+        // Only aborts the handlers: the dead store answers nothing, so this never ends.
+        assembly.close({ deadlineMs: 0 }).catch(() => undefined)
+        for (const owner of await store.leases.owners()) await store.leases.disown(owner)
+        running = await start()
+      })
     },
     close,
     [Symbol.asyncDispose]: close,
