@@ -1,4 +1,4 @@
-/** Wraps a store so that its failures reach callers as `UNAVAILABLE`, with the cause in the log. */
+/** Wraps a store so that its failures reach callers as `UNAVAILABLE`, with the cause in the log. Passes on `A2AError`. */
 import { A2AError } from '../model/errors.js'
 import type { ChangeFeed, CompleteStore, DeliveryStore } from '../stores/store.js'
 
@@ -14,6 +14,8 @@ export interface EngineStore
 
 export function guardedStore(store: CompleteStore, onFailure: (error: unknown) => void): EngineStore {
   const failure = (error: unknown): A2AError => {
+    // The store answers: it does not support the call, for example.
+    if (error instanceof A2AError) return error
     onFailure(error)
     return new A2AError('UNAVAILABLE', 'The task store is not available, try again', {
       cause: error,

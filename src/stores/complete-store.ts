@@ -46,9 +46,14 @@ export function completeStore(store: Store, options: CompletionOptions = {}): Co
   if (isComplete(store)) return store
   const known = completed.get(store)
   if (known) return known
-  const made = complete(store, options.now ?? Date.now)
+  const made = reopenStore(store, options)
   completed.set(store, made)
   return made
+}
+
+/** Completes a store as the next process does: without the leases and keys that this process keeps for it. */
+export function reopenStore(store: Store, { now = Date.now }: CompletionOptions = {}): CompleteStore {
+  return isComplete(store) ? store : complete(store, now)
 }
 
 const optional = {

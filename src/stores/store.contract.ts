@@ -3,7 +3,7 @@
  * authors of other stores can run it in any test runner.
  */
 import assert from 'node:assert/strict'
-import { completeStore, type OptionalMember, optionalMembers, supports } from './complete-store.js'
+import { completeStore, type OptionalMember, optionalMembers, reopenStore, supports } from './complete-store.js'
 import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
 import { deliveriesContract } from './deliveries.contract.js'
 import { expireContract, keysContract, statsContract } from './lifecycle.contract.js'
@@ -33,7 +33,7 @@ export type Check = (
 /** Options of `storeContract`. */
 export interface StoreContractOptions {
   /** Optional members that the store leaves out. The suite reports each, and leaves out the cases that need it. */
-  readonly absent?: readonly OptionalMember[]
+  readonly absent?: readonly (OptionalMember | 'runnable')[]
 }
 
 /** Members without a default that could pass cases. Those of the other optional members run for every store. */
@@ -43,7 +43,13 @@ const withoutDefault: ReadonlySet<OptionalMember> = new Set(['deliveries', 'reco
  * Registers the suite for a store.
  *
  * ```ts
- * storeContract({ describe, it }, async () => mapStore(), { absent: ['deliveries', 'records'] })
+ * // A store of the core and `runnable`, as in docs/writing-a-store.md
+ * storeContract({ describe, it }, async () => mapStore(), {
+ *   absent: [
+ *     'leases', 'deliveries', 'records', 'changes', 'findKey', 'find', 'view', 'bytesOf', 'expire', 'stats',
+ *     'watchCommits', 'ping',
+ *   ],
+ * })
  * ```
  */
 export function storeContract(
@@ -291,6 +297,33 @@ export function storeContract(
       await store.leases.disown('p1')
       assert.deepEqual(await store.leases.owners(), [])
       assert.equal((await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 9 }, limit: 1 })).length, 1)
+    })
+  })
+
+  describe('runnable tasks', () => {
+    it('that an earlier process left behind are found, for each agent its own', async () => {
+      const now = () => 1_000_000
+      const store = await open({ now })
+      try {
+        const isLeftOut = !store.leases && !store.runnable
+        assert.equal(absent.includes('runnable'), isLeftOut, 'implement `runnable`, or name it in `absent`')
+        if (isLeftOut) return
+        const first = completeStore(store, { now })
+        const ofB = { agent: 'b', id: 't2' }
+        await first.append({ ...creation('t1'), isRunnable: true })
+        await first.append({ ...creation('t2'), key: ofB, isRunnable: true })
+        await first.append({ ...creation('t3'), isRunnable: true })
+        await first.append({ ...append('t3', 3, [chunk('t3', 'x')]), isRunnable: false })
+        if (!store.leases) assert.deepEqual(await store.runnable?.('a'), [key('t1')])
+        const { leases } = reopenStore(store, { now })
+        const lease = { owner: 'p2', ttlMs: 1000 }
+        const claimedOf = async (agent: string) =>
+          (await leases.claim({ agents: [agent], lease, limit: 9 })).map((claimed) => claimed.key)
+        assert.deepEqual(await claimedOf('a'), [key('t1')])
+        assert.deepEqual(await claimedOf('b'), [ofB])
+      } finally {
+        await store.close()
+      }
     })
   })
 

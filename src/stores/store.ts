@@ -12,7 +12,7 @@
  * - The name of the agent is part of every key: agents that share a store do not see each other's tasks.
  * - Durations, not times: leases and expiries end by the clock of the store. Stores that several machines share use the
  *   clock of the database.
- * - Expected failures are returned. An exception means that the store itself failed.
+ * - Expected failures are returned. An exception means that the store itself failed; only an `A2AError` reaches callers.
  */
 import type { TaskEvent } from '../model/event.js'
 import type { HistoryWindow } from '../model/history-window.js'

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { agent, type Handler, working } from 'dragoman'
 import { createEngine, type Store } from 'dragoman/engine'
 import { createRegistry } from 'dragoman/registry'
-import { storeContract, testAgent } from 'dragoman/testing'
+import { storeContract, type TestRunner, testAgent } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
+import { guardedStore } from '../../src/engine/guarded-store.js'
 import { completeStore, optionalMembers, supports } from '../../src/stores/complete-store.js'
 import { mapStore } from './map-store.js'
 
@@ -45,6 +46,31 @@ describe('a store with the core alone', () => {
     await expect(t.client.createTaskPushNotificationConfig(config)).rejects.toMatchObject({
       code: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
     })
+  })
+
+  it('answers that push notifications are not supported, which is no failure of the store', async () => {
+    const failures: unknown[] = []
+    const { deliveries } = guardedStore(completeStore(mapStore()), (error) => failures.push(error))
+    const config = { id: 'c1', url: 'https://hook.example/' } as never // refused before it is read
+    await expect(deliveries.putConfig({ agent: 'a', id: 't1' }, config)).rejects.toMatchObject({
+      code: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
+    })
+    expect(failures).toEqual([])
+  })
+
+  it.each<[string, NonNullable<Store['runnable']>]>([
+    ['no tasks', async () => []],
+    ['the tasks of another agent', async () => [{ agent: 'b', id: 't2' }]],
+    ['the tasks of all agents', async () => ['t1', 't2'].map((id) => ({ agent: id === 't1' ? 'a' : 'b', id }))],
+  ])('does not pass the suite if `runnable` returns %s', async (_, runnable) => {
+    const cases: (() => Promise<void>)[] = []
+    const runner = {
+      describe: (_: string, body: () => void) => body(),
+      it: (name: string, body: () => Promise<void>) => name.includes('earlier process') && cases.push(body),
+    }
+    storeContract(runner as TestRunner, async () => ({ ...mapStore(), runnable }))
+    expect(cases).toHaveLength(1)
+    await expect(cases[0]?.()).rejects.toThrow('deep')
   })
 
   it('fails at the next start what ran when the process died', async () => {
