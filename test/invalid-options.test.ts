@@ -377,6 +377,31 @@ describe('values of the wrong kind', () => {
   })
 })
 
+describe('options that copies would lose', () => {
+  const problem = (owner: string) => `Invalid option of ${owner}: auth is inherited or not enumerable`
+
+  it('are refused if they are inherited, getters of a class, or not enumerable', async () => {
+    class Config {
+      port = 0
+      get auth() {
+        return [main.apiKey('secretsecretsecretsecret')]
+      }
+    }
+    const inherited: object = Object.create({ auth: main.apiKey('secretsecretsecretsecret') })
+    const hidden = Object.defineProperty({}, 'auth', { value: main.apiKey('secretsecretsecretsecret') })
+    for (const options of [new Config(), inherited, hidden])
+      await expect(main.serve(shout, given(options))).rejects.toThrow(problem('serve'))
+    await expect(server.createHandler(shout, given(inherited))).rejects.toThrow(problem('createHandler'))
+  })
+
+  it('are refused in nested options', async () => {
+    const advanced: object = Object.create({ protectCard: true })
+    await expect(server.createHandler(shout, { advanced: given(advanced) })).rejects.toThrow(
+      'Invalid option of createHandler.advanced: protectCard is inherited or not enumerable',
+    )
+  })
+})
+
 describe('unknown options', () => {
   it('are tried on every public function', () => {
     const servers = [main, server, auth, registry, consoleEntry, orchestrator]

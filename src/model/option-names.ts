@@ -111,8 +111,8 @@ function kindOfDefault(value: unknown): Members {
 }
 
 /**
- * Throws an `AuthorError`, which is a `TypeError`, for the first option that is unknown or whose value has the wrong kind.
- * Options that are `undefined` count as absent.
+ * Throws an `AuthorError`, which is a `TypeError`, for the first option that is unknown, whose value has the wrong kind,
+ * or that is not an own, enumerable member. Options that are `undefined` count as absent.
  */
 export function assertOptions(owner: string, options: unknown, names: OptionNames): void {
   if (!isObject(options)) throw new AuthorError(`The options of ${owner} must be ${wantedBy(names)}`)
@@ -123,6 +123,12 @@ export function assertOptions(owner: string, options: unknown, names: OptionName
     if (known === undefined) throw new AuthorError(`Unknown option of ${owner}: ${clip(name)}. ${advice(name, names)}`)
     assertValue(owner, name, value, known)
   }
+  // Copies of the options contain own members only: an inherited `auth` would be lost.
+  for (const name of Object.keys(names))
+    if (!Object.prototype.propertyIsEnumerable.call(options, name) && options[name] !== undefined)
+      throw new AuthorError(
+        `Invalid option of ${owner}: ${name} is inherited or not enumerable. Write a plain object: { ${name}: … }`,
+      )
 }
 
 function assertValue(owner: string, name: string, value: unknown, known: Members): void {
