@@ -13,6 +13,7 @@ import * as server from 'dragoman/server'
 import * as postgres from 'dragoman/stores/postgres'
 import * as simple from 'dragoman/stores/simple'
 import * as sqlite from 'dragoman/stores/sqlite'
+import { testAgent } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
 
@@ -241,8 +242,13 @@ function serveWith(problem: string, write: string, options: object): Mistake {
 
 const yesOrNo = '`true` or `false`'
 
+const emptyAuth = "`auth` is an empty list: name a scheme, or set `auth: 'none'`"
+
 /** Values that would open access, or have an effect that differs from the one that the name promises. */
 const unsafeValues: readonly Mistake[] = [
+  [emptyAuth, () => server.createHandler(shout, { auth: [] })],
+  [emptyAuth, () => main.serve(shout, { auth: [] })],
+  [emptyAuth, () => testAgent(shout, { auth: [] })],
   advancedWith('protectCard is a string', yesOrNo, { protectCard: 'true' }),
   advancedWith('assumeV1 is a string', yesOrNo, { assumeV1: 'false' }),
   advancedWith('errors is another string', "'1.0.0' or '1.0.1'", { errors: '1.0' }),

@@ -47,8 +47,10 @@ function requirementOf(part: AuthScheme | Requirement): Requirement {
   return 'needs' in part ? part : { needs: [{ scheme: part, scopes: [] }] }
 }
 
-/** Throws a `TypeError` that says what to write unless this is a scheme or a list of schemes. */
+/** Throws a `TypeError` that says what to write unless this is a scheme or a list of schemes that is not empty. */
 export function assertAuth(auth: unknown): asserts auth is Auth {
+  if (Array.isArray(auth) && auth.length === 0)
+    throw new TypeError("`auth` is an empty list: name a scheme, or set `auth: 'none'`")
   for (const part of listOf(auth)) {
     if (isClientCredential(part))
       throw new TypeError(

@@ -53,8 +53,6 @@ export function isLoopback(host = defaultHost): boolean {
 
 /** Rejects a public address without `auth`, unless `auth` is `'none'` explicitly. */
 export function assertClosedByDefault({ host = defaultHost, auth }: GuardedPort, what = 'agent'): void {
-  if (Array.isArray(auth) && auth.length === 0)
-    throw new TypeError("`auth` is an empty list: name a scheme, or set `auth: 'none'`")
   if (auth !== undefined && auth !== 'none') assertAuth(auth)
   if (isLoopback(host) || auth !== undefined) return
   throw new TypeError(
