@@ -47,7 +47,7 @@ export function credentialFile(): { readonly path: string; readonly source: stri
   return within(join(homedir(), '.config', 'dragoman'), 'default')
 }
 
-/** Reads the credentials by origin. Throws if the file is damaged, so that nobody overwrites it. */
+/** Reads the credentials by origin. Throws if the file is damaged, so that it is not overwritten. */
 export async function readCredentials(): Promise<ReadonlyMap<string, StoredCredential>> {
   let text: string
   try {
@@ -104,7 +104,7 @@ async function write(credentials: ReadonlyMap<string, StoredCredential>): Promis
   await rename(draft, path)
 }
 
-/** How OAuth 2 flows reach the user: by a device code, or by a browser that returns to a redirect address. */
+/** Connects OAuth 2 flows to the user: by a device code, or by a browser that returns to a redirect address. */
 export type LoginPrompts = Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>
 
 export function credentialSource(

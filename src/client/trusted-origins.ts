@@ -115,7 +115,7 @@ export function isTrusted(url: string, trusted: readonly string[]): boolean {
   return trusted.some((origin) => origin === '*' || originOf(origin) === originOf(url))
 }
 
-/** Whether nobody can read along: https, or this machine. Names such as `a.localhost` may resolve to other machines. */
+/** Whether the connection is private: https, or this machine. Names such as `a.localhost` may resolve to other machines. */
 export function isConfidential(origin: string): boolean {
   if (!canParseUrl(origin)) return false
   const { protocol, hostname } = new URL(origin)

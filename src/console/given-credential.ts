@@ -9,7 +9,7 @@ import { createTokenStore, type OAuth2Options, oauth2 } from '../client/credenti
 import { isObject } from '../model/is-object.js'
 import type { CredentialKind, GivenCredential } from './console-api.js'
 
-/** How OAuth 2 flows reach the user: by a device code, or by a browser that returns to a redirect address. */
+/** Connects OAuth 2 flows to the user: by a device code, or by a browser that returns to a redirect address. */
 export type LoginPrompts = Required<Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>>
 
 interface Members {

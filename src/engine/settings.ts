@@ -5,7 +5,7 @@ import type { CompleteStore, Expiry } from '../stores/store.js'
 import { defaultEngineLimits, type EngineLimits } from './limits.js'
 import { startTimer } from './system-clock.js'
 
-/** The reader of a webhook's secrets in responses: the caller that set them, the task's owner, or nobody. */
+/** The reader of a webhook's secrets in responses: the caller that set them, the task's owner, or none. */
 export type PushSecrets = 'creator' | 'owner' | 'never'
 
 /** Settings of an engine with a value for each. */
@@ -26,7 +26,7 @@ export interface EngineSettings {
   readonly dedupeByMessageId: boolean
   /** Whether cancelling a cancelled task returns the task or an error (R-CANCEL-4). Default `task`. */
   readonly cancelTwice: 'task' | 'error'
-  /** Who gets the secrets of a webhook in responses (R-PUSH-9). Default `creator`. */
+  /** The reader of a webhook's secrets in responses (R-PUSH-9). Default `creator`. */
   readonly pushSecrets: PushSecrets
 }
 

@@ -34,7 +34,7 @@ export interface Step {
   readonly timeoutMs?: number
   /** Agents to try, in order, if the first one fails or cannot be reached. */
   readonly fallback?: StepAgent | readonly StepAgent[]
-  /** How long an attempt retries an agent that cannot be reached. Default 30 s. */
+  /** Time for which an attempt retries an agent that cannot be reached. Default 30 s. */
   readonly retryBudgetMs?: number
   /** Returns the step that undoes this one if the run later fails or is cancelled. Called when this step is completed. */
   readonly compensate?: (result: StepResult) => Compensation

@@ -26,7 +26,7 @@ export interface StepRecord {
   /** Names of the steps that it depends on. */
   readonly after?: readonly string[]
   readonly agent?: string
-  /** How to find the agent again, to cancel the task. */
+  /** The reference to the agent, used to cancel the task. */
   readonly place?: StepAgentName
   readonly attempt: number
   /** Start of the attempt, or time of the last answer to its questions. */
@@ -48,7 +48,7 @@ export interface OpenQuestion {
   readonly step: string
   /** The turn that asked; the message of a later turn is the answer. */
   readonly askedIn: number
-  /** Tells it apart from other questions of the same step. */
+  /** Distinguishes it from other questions of the same step. */
   readonly fingerprint: string
 }
 

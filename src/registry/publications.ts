@@ -32,7 +32,7 @@ export interface Publisher {
 export interface Publication extends AgentKey {
   /** The card, in any supported version. */
   readonly card: unknown
-  /** Tells instances of one version apart. Default: the URL of the card's first interface. */
+  /** Distinguishes instances of one version. Default: the URL of the card's first interface. */
   readonly instance?: string
   /** Tags in addition to those of the skills. */
   readonly tags?: readonly string[]

@@ -28,7 +28,7 @@ export interface RegistryLimits {
   readonly minTtlMs: number
   /** Maximum lease duration. Default one day. */
   readonly maxTtlMs: number
-  /** How long a name stays reserved for its owner after its last lease has expired. Default one day. */
+  /** Time for which a name stays reserved for its owner after its last lease has expired. Default one day. */
   readonly nameKeptMs: number
 }
 

@@ -165,7 +165,7 @@ function segmentRun(dense: string, words: string[]): void {
 }
 
 /**
- * How words are written in the index. It is a tree that looks through all letters that may follow another, one by one:
+ * Encodes words for the index. The index is a tree that looks through all letters that may follow another, one by one:
  * quick with an alphabet, slower by a thousand with twenty thousand Chinese characters. So letters outside of the
  * alphabets are written with three signs each, of which only a few may follow another.
  */

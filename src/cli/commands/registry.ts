@@ -234,7 +234,7 @@ function publishCommand(): Command {
       .argument('<agent>', 'host, URL or card URL of the agent, or the path of a card')
       .option('--name <name>', 'name in the registry (default: the name on the card)')
       .option('--tag <tag>', 'tag that the agent is found by; repeatable', collect)
-      .option('--instance <id>', 'id that tells instances of one version apart (default: the URL on the card)')
+      .option('--instance <id>', 'id that distinguishes instances of one version (default: the URL on the card)')
       .option('--ttl <seconds>', 'withdraw the agent after this many seconds (default: never)', toPositive),
   )
     .addHelpText(

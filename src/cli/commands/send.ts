@@ -105,7 +105,7 @@ async function stream(
   await new StreamPrinter(output, agentArgs).follow(client.stream(parts, options))
 }
 
-/** Makes one call and prints the task in whatever state it is. */
+/** Makes one call and prints the task in its current state. */
 async function sendOnly(
   { client, output, agentArgs }: Target,
   parts: readonly Part[],

@@ -48,7 +48,7 @@ interface Options extends SourceOptions, AccessOptions {
   readonly verbose?: true
 }
 
-/** How long running turns may take to end after the first signal; a second signal ends the process at once. */
+/** Time that running turns have to end after the first signal. A second signal ends the process at once. */
 const drainMs = 10_000
 
 export function serveCommand(): Command {

@@ -89,7 +89,7 @@ function listCommand(): Command {
       .option('--since <time>', 'only tasks whose state changed after this time, such as 2026-01-31T12:00:00Z', toTime)
       .option('--limit <count>', 'print at most this many tasks', toPositive, 50)
       .option('--page-token <token>', 'continue a list that was cut off by --limit')
-      .option('--all', 'print all tasks, whatever --limit says')
+      .option('--all', 'print all tasks, without a limit')
       .option('--artifacts', 'include the artifacts (with -o json)'),
   )
     .addHelpText(

@@ -21,7 +21,7 @@ export interface ProvidedCredential {
   readonly credential: Credential
   /**
    * The caller that granted the credential, if known. It must own the task: a link to a login page can be forwarded to
-   * another person, who would then authorise a stranger's task.
+   * another person, who would then authorise a task of another caller.
    */
   readonly caller?: string
 }

@@ -63,7 +63,7 @@ export interface RunStart {
 export class Run implements LiveTask {
   readonly id: string
   readonly writer: TaskWriter
-  /** Resolves when the run is over, whatever happened. */
+  /** Resolves when the run is over, on success and on failure. */
   done: Promise<void> = Promise.resolve()
 
   readonly #deps: RunDeps
@@ -279,7 +279,7 @@ export class Run implements LiveTask {
     this.#isEnding = true
     if (this.writer.isStored) {
       this.writer.hold(body)
-      // Without the lease, the sender's answer is whatever the log says.
+      // If the lease was lost, the sender reads its answer from the log.
       if (!(await this.writer.leave('release'))) return this.#lost()
     } else this.writer.show(body)
     this.#firstAnswer.withoutTask(body)

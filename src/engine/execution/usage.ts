@@ -209,7 +209,7 @@ export class CallerBytes {
     return size
   }
 
-  /** Forgets callers without held bytes; the store knows the rest. */
+  /** Removes callers without held bytes; the store has their totals. */
   #forgetIdle(): void {
     for (const [caller, { held, reading }] of this.#callers) if (held === 0 && !reading) this.#callers.delete(caller)
     this.#maxKnown = Math.max(maxKnownCallers, 2 * this.#callers.size)

@@ -1,6 +1,6 @@
 /**
  * Following: topics, streams, subscriptions and reads of tasks. It sees tasks that run in this process only as `LiveTasks`
- * and knows nothing of how messages are admitted or run.
+ * and is independent of admission and execution.
  */
 import { A2AError, invalidField } from '../../model/errors.js'
 import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../../model/service.js'

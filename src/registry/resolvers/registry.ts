@@ -17,7 +17,7 @@ import type { RegisteredInstance } from '../../registry-client/registry-messages
 export interface RegistryResolverOptions extends RegistryClientOptions {
   /** Version of the agents. Default: the latest. */
   readonly version?: string
-  /** How long an answer is cached. Default 5 s; with `watch`, until the agent changes, but at most a minute. */
+  /** Time for which an answer is cached. Default 5 s; with `watch`, until the agent changes, but at most a minute. */
   readonly cacheMs?: number
   /** Watches the registry and drops cached answers when agents change, until `close`. Default false. */
   readonly watch?: boolean

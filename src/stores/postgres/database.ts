@@ -8,7 +8,7 @@ import { migrations } from './migrations.js'
 export interface DatabaseOptions {
   /** Connections of this process, beside the one that listens. Default 10. */
   readonly connections?: number
-  /** How long a call is retried while the database is unreachable. Default 5 s. */
+  /** Time for which a call is retried while the database is unreachable. Default 5 s. */
   readonly retryBudgetMs?: number
   /** Time limit of a statement; then its connection counts as dead. Default 30 s. */
   readonly statementMs?: number

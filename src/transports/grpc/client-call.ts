@@ -132,7 +132,7 @@ function headersOf(received: readonly Metadata[]): Record<string, string> {
   return headers
 }
 
-/** Credentials may take long to come; nobody waits for them who has left. */
+/** Obtaining credentials may take long; an aborted call does not wait for them. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
   return new Promise((resolve, reject) => {

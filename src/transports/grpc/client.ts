@@ -33,7 +33,7 @@ export interface GrpcClient {
 export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   const { dialect } = options
   const form = dialect.grpc
-  if (!form) throw new TypeError(`${dialect.name} is not spoken over gRPC`)
+  if (!form) throw new TypeError(`${dialect.name} is not available over gRPC`)
   const client = openChannel(options)
   let isClosed = false
   const connection: Connection = {

@@ -150,7 +150,7 @@ function broken({ isStream, headers }: Progress, message: string): TransportErro
 }
 
 function noAnswer(message: string): TransportError {
-  return new TransportError('bad-answer', `What answered does not speak gRPC: ${message}`)
+  return new TransportError('bad-answer', `The server does not support gRPC: ${message}`)
 }
 
 function isAnswer(headers: Metadata): boolean {

@@ -215,12 +215,12 @@ const longestGuess = 4096
 /**
  * Writes protobuf's wire format into one growing buffer. The calls are those of `BinaryWriter` in
  * `@bufbuild/protobuf`, which is a fifth as fast on a stream event because of what `TextEncoder` costs
- * on strings of a task id's length; reading, where the input is a stranger's, is left to that library.
+ * on strings of a task id's length; reading, where the input is untrusted, is left to that library.
  */
 export class Writer {
   private buffer = Buffer.allocUnsafe(firstSize)
   private position = 0
-  /** Where the messages begin that are being written. */
+  /** Start offsets of the messages that are being written. */
   private readonly forks: number[] = []
 
   uint32(value: number): this {

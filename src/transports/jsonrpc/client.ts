@@ -12,7 +12,7 @@ import { createHttpClient, type HttpClientOptions, noAnswer, type OutgoingCall }
 export function createJsonRpcClient(options: HttpClientOptions): AgentService {
   const { dialect, facts } = options
   const form = dialect.jsonrpc
-  if (!form) throw new TypeError(`${dialect.name} is not spoken over JSON-RPC`)
+  if (!form) throw new TypeError(`${dialect.name} is not available over JSON-RPC`)
   const url = endpointAt(options.url, form)
   let lastId = 0
   return createHttpClient(options, {

@@ -10,7 +10,7 @@ import { createHttpClient, type HttpClientOptions, type OutgoingCall } from '../
 export function createRestClient(options: HttpClientOptions): AgentService {
   const { dialect, facts } = options
   const form = dialect.rest
-  if (!form) throw new TypeError(`${dialect.name} is not spoken over HTTP+JSON`)
+  if (!form) throw new TypeError(`${dialect.name} is not available over HTTP+JSON`)
   const base = withoutTrailingSlashes(options.url)
   return createHttpClient(options, {
     request(operation, request, naming): OutgoingCall {
