@@ -112,6 +112,25 @@ describe('connect', () => {
       await expect(connect({ fetch: handle }, { retry: { attempts: 1 } })).rejects.toThrow(message)
     })
 
+    it('copies requests and results of a service', async () => {
+      const handler = await createHandler(echoAgent)
+      await using client = await connect(handler.services.get('Echo') as AgentService)
+      const message = { messageId: 'copied', role: 'ROLE_USER' as const, parts: [{ text: 'ask' }] }
+      const sent = await client.sendMessage({ message })
+      if (!('task' in sent)) throw new Error('expected a task')
+      const { id } = sent.task
+      const before = JSON.stringify(await client.getTask({ id }))
+      Object.assign(message.parts[0] as object, { text: 'changed' })
+      Object.assign(sent.task.status, { state: 'TASK_STATE_COMPLETED' })
+      Object.assign((await client.getTask({ id })).status, { state: 'TASK_STATE_FAILED' })
+      for await (const event of client.subscribeToTask({ id })) {
+        if ('task' in event.event) Object.assign(event.event.task.status, { state: 'TASK_STATE_FAILED' })
+        break
+      }
+      expect(JSON.stringify(await client.getTask({ id }))).toBe(before)
+      await handler.close()
+    })
+
     it('ends the agent that it started when it is closed', async () => {
       const client = await connect(echoAgent)
       await client.close()

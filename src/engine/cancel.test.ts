@@ -96,6 +96,25 @@ describe.each(storeKinds)('cancel on %s', (kind) => {
     expect((await child.listTasks({ contextId }, callBy())).totalSize).toBe(1)
   })
 
+  it('a call returns a copy of the task of another agent', async () => {
+    await using child = await testEngine(async function* () {
+      yield 'private'
+    }, kind)
+    await using parent = await testEngine(
+      async function* (turn) {
+        const { task } = await turn.call('child', 'do it')
+        Object.assign(task?.artifacts?.[0]?.parts[0] as object, { text: 'changed' })
+        yield task?.id ?? ''
+      },
+      kind,
+      { resolve: () => child },
+    )
+    const { artifacts } = taskIn(await parent.sendMessage(send('hey'), callBy()))
+    const [part] = artifacts?.[0]?.parts ?? []
+    const id = part && 'text' in part ? part.text : ''
+    expect((await child.getTask({ id }, callBy())).artifacts?.[0]?.parts).toEqual([{ text: 'private' }])
+  })
+
   it('a call can answer the question of another agent, whose task continues', async () => {
     await using child = await testEngine(async function* ({ text, number }) {
       if (number === 1) yield ask('Which?')

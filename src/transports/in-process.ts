@@ -3,6 +3,7 @@
  * Errors, timeouts and aborts look the same as over a network.
  */
 import { batchesOf, items } from '../model/batches.js'
+import { copyJson } from '../model/copy-json.js'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { isObject } from '../model/is-object.js'
@@ -43,7 +44,10 @@ export interface InProcessClientOptions {
   readonly timeoutMs: number
 }
 
-/** Calls a service directly. Calls that are aborted reject at once; what they started goes on (R-SEND-11). */
+/**
+ * Calls a service directly. Calls that are aborted reject at once; what they started goes on (R-SEND-11). Requests and
+ * results are copied, so that neither side can change the other's objects.
+ */
 export function createInProcessClient(service: AgentService, { timeoutMs }: InProcessClientOptions): AgentService {
   const { unary, streaming } = toGeneric(service)
   async function* followed(
@@ -52,12 +56,14 @@ export function createInProcessClient(service: AgentService, { timeoutMs }: InPr
     { signal, ...context }: CallContext,
   ): AsyncGenerator<readonly StreamItem[], void, void> {
     const gone = new AbortController()
-    const batches = batchesOf(streaming(operation, request, { ...context, signal: gone.signal }))
+    const batches = batchesOf(streaming(operation, copyJson(request), { ...context, signal: gone.signal }))
     try {
       for (;;) {
         const next = await unlessAborted(() => batches.next(), signal)
         if (next.done) return
-        yield next.value.map(({ event, seq }) => (seq === undefined ? { event } : { event, seq }))
+        yield next.value.map(({ event, seq }) =>
+          seq === undefined ? { event: copyJson(event) } : { event: copyJson(event), seq },
+        )
       }
     } catch (error) {
       throw failureOf(error, signal)
@@ -73,7 +79,7 @@ export function createInProcessClient(service: AgentService, { timeoutMs }: InPr
       const signals = [signal, deadline?.signal].filter((each) => each !== undefined)
       const either = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
       try {
-        return await unlessAborted(() => unary(operation, request, context), either)
+        return copyJson(await unlessAborted(async () => await unary(operation, copyJson(request), context), either))
       } catch (error) {
         throw failureOf(error, either)
       } finally {

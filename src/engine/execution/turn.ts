@@ -315,7 +315,8 @@ async function callAgent(service: AgentService, delegation: Delegation): Promise
     for await (const { event } of service.sendStreamingMessage({ message }, context)) {
       // The stream would stay open until the credential arrives, and only our caller can provide it.
       if ('statusUpdate' in event && event.statusUpdate.status.state === 'TASK_STATE_AUTH_REQUIRED') break
-      if ('message' in event) return { text: textOf(event.message), message: event.message }
+      // Results are copied too: they may be objects of the other agent's store.
+      if ('message' in event) return { text: textOf(event.message), message: copyJson(event.message) }
       if ('task' in event) {
         child = event.task.id
         if (turn.signal.aborted) cancelChild()
@@ -323,7 +324,7 @@ async function callAgent(service: AgentService, delegation: Delegation): Promise
     }
     if (child === undefined) throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent answered nothing')
     const task = await service.getTask({ id: child }, context)
-    return { text: answerText(task), task }
+    return { text: answerText(task), task: copyJson(task) }
   } catch (cause) {
     // Not an `A2AError`: an error of the other agent is not the error of this call.
     throw new Error('The call of another agent failed', { cause })
