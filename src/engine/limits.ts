@@ -1,9 +1,8 @@
 /** Limits of one engine, and the errors for calls that exceed them. */
-import { A2AError, invalidField, overLimit, overSize } from '../model/errors.js'
-import type { EventBody } from '../model/event.js'
+import { type A2AError, invalidField, overLimit, overSize } from '../model/errors.js'
 import type { Message } from '../model/message.js'
-import type { Part, Struct } from '../model/part.js'
-import { quarterOfHeap, storedSizeOf } from '../model/size-of.js'
+import type { Part } from '../model/part.js'
+import { quarterOfHeap } from '../model/size-of.js'
 
 /** Limits of one agent. The server refuses calls that exceed them; other callers are not affected. */
 export interface EngineLimits {
@@ -82,21 +81,6 @@ export function assertTaskRoom(bytes: number, added: number, { bytesPerTask }: E
   throw overSize('bytesPerTask', `The task would be too large (limit bytesPerTask: ${formatBytes(bytesPerTask)})`)
 }
 
-/** Cancel requests may exceed `bytesPerTask` by this much, so that a full task can be cancelled. */
-const cancelReserve = 10_000
-
-/** The event of a cancel request. Throws if its metadata is too large for the task. */
-export function cancelRequest(
-  metadata: Struct | undefined,
-  taskBytes: number,
-  limits: EngineLimits,
-): { readonly body: EventBody; readonly bytes: number } {
-  const body = { cancelAsked: metadata ? { metadata } : {} }
-  const bytes = storedSizeOf(body)
-  assertTaskRoom(taskBytes - cancelReserve, bytes, limits)
-  return { body, bytes }
-}
-
 /** The status message of a task that failed because its output is too large. */
 export function taskTooLarge({ bytesPerTask }: EngineLimits): readonly Part[] {
   return [{ text: `The task is too large (limit bytesPerTask: ${formatBytes(bytesPerTask)})` }]
@@ -104,11 +88,6 @@ export function taskTooLarge({ bytesPerTask }: EngineLimits): readonly Part[] {
 
 /** The status message of a task that failed because the store is full. */
 export const storeFullParts: readonly Part[] = [{ text: 'The task store is full (limit maxBytes)' }]
-
-/** The error for new messages while the process drains (E-12). */
-export function shuttingDown(): A2AError {
-  return new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
-}
 
 /** Whether a store refused a step because it has no room. */
 export function isFull(outcome: string): outcome is 'full' | 'too-large' {

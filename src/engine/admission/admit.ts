@@ -24,6 +24,7 @@ import type { Agent } from '../agent.js'
 import type { WithMessage } from '../execution/event-buffer.js'
 import type { Execution } from '../execution/execution.js'
 import type { Run } from '../execution/run.js'
+import { shuttingDown } from '../execution/stop.js'
 import type { CallerBytes, Reservation, RunningTasks } from '../execution/usage.js'
 import { foldOf } from '../following/task-reader.js'
 import type { Topic, Topics } from '../following/topic.js'
@@ -33,7 +34,6 @@ import {
   assertWaitingRoom,
   type EngineLimits,
   isFull,
-  shuttingDown,
   storeFull,
 } from '../limits.js'
 import { assertAnswer, assertInputModes, assertPush, type SkillSchemas } from '../message-checks.js'
@@ -77,9 +77,9 @@ interface Sending {
   readonly turnRequest: TurnRequest | undefined
   readonly idempotency: IdempotencyKey | undefined
   /** The task is visible before the first yield (E-6). */
-  readonly isVisibleAtOnce: boolean
+  readonly createsTaskFirst: boolean
   /** The sender waits only for the task, which is stored before the agent runs. */
-  readonly isShownAtOnce: boolean
+  readonly returnsImmediately: boolean
   readonly isUnary: boolean
   /** The size of the request. */
   readonly bytes: number
@@ -118,22 +118,22 @@ export class Admission {
     assertMessageSize(request.message, limits)
     const bytes = storedSizeOf(request)
     assertTaskRoom(0, bytes, limits)
-    const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
+    const returnsImmediately = isUnary && request.configuration?.returnImmediately === true
     const given = {
       request,
       context,
       turnRequest: turnRequestOf(request, context),
       idempotency: undefined,
       isUnary,
-      isVisibleAtOnce: context.mustBeTask === true || isShownAtOnce,
-      isShownAtOnce,
+      createsTaskFirst: context.mustBeTask === true || returnsImmediately,
+      returnsImmediately,
       bytes,
     }
-    const isPlain = !idempotency.appliesTo(context) && !isShownAtOnce && !schemas && !webhook
-    const isAtOnce = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
+    const isPlain = !idempotency.appliesTo(context) && !returnsImmediately && !schemas && !webhook
+    const needsNoStore = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
     const start = (reservation: Reservation) => {
       const sending: Sending = { ...given, reservation }
-      return isAtOnce ? this.#startAtOnce(sending) : this.#admitWithStore(sending)
+      return needsNoStore ? this.#startWithoutStore(sending) : this.#admitWithStore(sending)
     }
     const reservation = callerBytes.reserve(context.caller.id, bytes)
     return reservation instanceof Promise ? reservation.then(start) : start(reservation)
@@ -203,18 +203,18 @@ export class Admission {
       }
     }
     // With a key, the record is stored before the agent runs, so that a retry finds it (E-6).
-    const isPlain = !sending.isShownAtOnce && !sending.idempotency && wantedTaskId === undefined
-    if (isPlain) return this.#startAtOnce(sending)
+    const isPlain = !sending.returnsImmediately && !sending.idempotency && wantedTaskId === undefined
+    if (isPlain) return this.#startWithoutStore(sending)
     if (wantedTaskId !== undefined && running.has(wantedTaskId)) return 'again'
     const { run, current } = this.#newRun(sending)
     if ((await run.commitFirst()) !== 'ok') return 'again'
     return this.#begin(sending, run, current)
   }
 
-  #startAtOnce(sending: Sending): Admitted {
+  #startWithoutStore(sending: Sending): Admitted {
     const { run, current } = this.#newRun(sending)
     // Committed at the end of this tick, together with the first output of a fast agent.
-    if (sending.isVisibleAtOnce) run.writer.flushSoon()
+    if (sending.createsTaskFirst) run.writer.flushSoon()
     return this.#begin(sending, run, current)
   }
 
@@ -249,7 +249,7 @@ export class Admission {
     })
     const message = { ...request.message, taskId, contextId }
     const current = run.hold(message, turnRequest, sending.bytes)
-    if (sending.isVisibleAtOnce) run.holdVisible()
+    if (sending.createsTaskFirst) run.holdVisible()
     return { run, current }
   }
 

@@ -8,10 +8,11 @@ import { type SharedTask, sharedTaskOf, type TaskAccess, taskNotFound } from '..
 import type { Following } from '../following/following.js'
 import { foldOf } from '../following/task-reader.js'
 import { TurnWatch } from '../following/task-stream.js'
-import { cancelRequest, isFull, storeFull } from '../limits.js'
+import { isFull, storeFull } from '../limits.js'
 import type { EngineSettings } from '../settings.js'
 import type { Execution } from './execution.js'
 import type { Run } from './run.js'
+import { cancelRequest } from './stop.js'
 import type { RunningTasks } from './usage.js'
 
 export interface CancelDeps {

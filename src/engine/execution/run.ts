@@ -4,9 +4,11 @@
  *   accepted ─▶ turn ─┬─ returns ──────────▶ messages wait? next turn : COMPLETED
  *                     ├─ ask, askAuth ─────▶ INPUT_REQUIRED / AUTH_REQUIRED; messages wait? next turn : over
  *                     ├─ failed, rejected, throws ─▶ FAILED / REJECTED
+ *                     ├─ before there is a task: reply ──▶ a Message   (E-6)
+ *                     │                          A2AError ▶ the call is refused   (E-8)
  *                     └─ stopped: cancel ──▶ CANCELED   (E-7)
  *                                 failed ──▶ FAILED: an unhandled error   (E-8)
- *                                 drain ───▶ lease handed over   (E-12)
+ *                                 hand-over ▶ another process takes the lease   (E-12)
  *                                 no-room ─▶ FAILED: the store is full
  *                                 fenced ──▶ nothing: another process owns the task   (E-9)
  *
@@ -23,12 +25,12 @@ import type { TaskKey } from '../../stores/store.js'
 import type { SharedTask } from '../access.js'
 import type { Credential } from '../agent.js'
 import type { LiveTask } from '../following/task-reader.js'
-import { FirstAnswer } from '../following/task-stream.js'
-import { isFull, shuttingDown, storeFull, storeFullParts } from '../limits.js'
+import { isFull, storeFull, storeFullParts } from '../limits.js'
 import type { CommitOutcome, WithMessage } from './event-buffer.js'
+import { FirstAnswer } from './first-answer.js'
 import { inTurn, TurnContext } from './handler-watch.js'
 import { type HandlerDeps, neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
-import { StopController, type StopReason } from './stop.js'
+import { StopController, type StopReason, shuttingDown } from './stop.js'
 import { TaskWriter, type WriterDeps } from './task-writer.js'
 import { notifyAbandoned, TurnScope } from './turn.js'
 import type { RunningTasks } from './usage.js'

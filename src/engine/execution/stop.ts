@@ -3,6 +3,11 @@
  * process has taken over stops at once.
  */
 import type { Clock } from '../../model/clock.js'
+import { A2AError } from '../../model/errors.js'
+import type { EventBody } from '../../model/event.js'
+import type { Struct } from '../../model/part.js'
+import { storedSizeOf } from '../../model/size-of.js'
+import { assertTaskRoom, type EngineLimits } from '../limits.js'
 import { startTimer } from '../system-clock.js'
 
 /** The reason why a turn is stopped before it ends by itself. */
@@ -35,6 +40,11 @@ export function stopError(stop: StopReason): DOMException {
 /** Why the turn with this signal was stopped; undefined while it runs. */
 export function stopReasonOf({ reason }: AbortSignal): StopReason | undefined {
   return reason instanceof StopError ? reason.stop : undefined
+}
+
+/** The error for new messages while the process drains (E-12). */
+export function shuttingDown(): A2AError {
+  return new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
 }
 
 export class StopController {
@@ -93,4 +103,19 @@ export async function waitAtMost(ms: number, work: PromiseLike<unknown> | undefi
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Cancel requests may exceed `bytesPerTask` by this much, so that a full task can be cancelled. */
+const cancelReserve = 10_000
+
+/** The event of a cancel request. Throws if its metadata is too large for the task. */
+export function cancelRequest(
+  metadata: Struct | undefined,
+  taskBytes: number,
+  limits: EngineLimits,
+): { readonly body: EventBody; readonly bytes: number } {
+  const body = { cancelAsked: metadata ? { metadata } : {} }
+  const bytes = storedSizeOf(body)
+  assertTaskRoom(taskBytes - cancelReserve, bytes, limits)
+  return { body, bytes }
 }

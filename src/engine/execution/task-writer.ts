@@ -12,7 +12,7 @@ import type { Struct } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import type { AppendOutcome, ChangeFeed, Store, TaskCreation, TaskKey } from '../../stores/store.js'
 import type { Topics } from '../following/topic.js'
-import { assertTaskRoom, assertWaitingRoom, cancelRequest, type EngineLimits, isFull, storeFull } from '../limits.js'
+import { assertTaskRoom, assertWaitingRoom, type EngineLimits, isFull, storeFull } from '../limits.js'
 import {
   type Commit,
   type CommitOutcome,
@@ -22,6 +22,7 @@ import {
   summarise,
   type WithMessage,
 } from './event-buffer.js'
+import { cancelRequest } from './stop.js'
 import { type CallerBytes, TaskBytes } from './usage.js'
 
 export interface WriterDeps {

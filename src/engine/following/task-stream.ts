@@ -5,11 +5,10 @@
  * the log at once; readers that call `takeReady` get its events without a promise. Nothing happens before the first `next`.
  */
 import { A2AError, overLimit } from '../../model/errors.js'
-import type { EventBody } from '../../model/event.js'
 import { isPublic, type TaskEvent } from '../../model/event.js'
 import type { HistoryWindow } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
-import type { CallContext, CallTraits, ReadAhead, SendMessageResponse, StreamItem } from '../../model/service.js'
+import type { CallContext, CallTraits, ReadAhead, StreamItem } from '../../model/service.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
 import { taskNotFound } from '../access.js'
@@ -192,7 +191,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
         if (value) return { done: false, value }
         if (this.#isOver || !this.#topic || !this.#follower) return { done: true, value: undefined }
         const next = this.#topic.next(this.#follower)
-        if (this.#isRemoved(next instanceof Promise ? await next : next)) await this.#startOver()
+        const isRemoved = this.#takeBatch(next instanceof Promise ? await next : next)
+        if (isRemoved) await this.#startOver()
       }
     } catch (error) {
       throw this.#failed(error)
@@ -202,7 +202,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   }
 
   /** Stores a batch. Returns true when retention has removed the events. */
-  #isRemoved(batch: Batch | undefined): boolean {
+  #takeBatch(batch: Batch | undefined): boolean {
     if (batch === 'removed') return true
     if (batch === 'end') this.#end()
     else if (batch && !this.#isOver) this.#batch = batch
@@ -230,7 +230,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     if (this.#isOver) return
     const { after, snapshot } = opening
     this.#opening = snapshot ? { ...opening, snapshot: undefined } : opening
-    if (snapshot && this.#isLastShown(snapshot, after)) return
+    if (snapshot && this.#showTask(snapshot, after)) return
     if (this.#signal) {
       this.#onAbort = () => this.#end()
       this.#signal.addEventListener('abort', this.#onAbort)
@@ -256,13 +256,13 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     const { taskId } = this.#opening as StreamOpening // set before events are read
     const snapshot = await this.#deps.reader.snapshot(taskId)
     if (!snapshot) throw taskNotFound(taskId)
-    if (this.#isLastShown(snapshot.task, snapshot.seq)) return
+    if (this.#showTask(snapshot.task, snapshot.seq)) return
     this.#leave()
     this.#follow(snapshot.seq)
   }
 
   /** Sends the task. Returns true when no events follow. */
-  #isLastShown(task: Task, seq: number): boolean {
+  #showTask(task: Task, seq: number): boolean {
     const { watch, history } = this.#opening as StreamOpening // set by `#begin`
     if (this.#isOver) return true
     const isLast = watch.endsAt(task.status.state)
@@ -309,40 +309,4 @@ function itemOf(taskEvent: TaskEvent, watch: TurnWatch, history: HistoryWindow):
   const event = body as StreamItem['event'] // private bodies were filtered out
   // A Message ends its stream, so it has no sequence to resume after.
   return 'message' in event ? { event } : { event, seq, source: taskEvent }
-}
-
-/**
- * The answer of a new run for the sender that started it. It equals the answer that the sender would read from the log, and
- * saves that read: a quarter of the cost of a small call.
- */
-export class FirstAnswer {
-  #sender: { resolve(answer: SendMessageResponse | undefined): void; reject(error: A2AError): void } | undefined
-
-  /** Resolves with `undefined` when the run ended without an answer; the sender then reads the log. */
-  wait(): Promise<SendMessageResponse | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#sender = { resolve, reject }
-    })
-  }
-
-  /** Answers with a task. Only the first answer counts. */
-  task(task: Task | undefined): void {
-    if (!this.#sender || !task) return
-    this.#sender.resolve({ task })
-    this.#sender = undefined
-  }
-
-  /** Answers with the Message or the error of an exchange without a task. */
-  withoutTask(body: EventBody): void {
-    if ('message' in body) this.resolve({ message: body.message })
-    if ('refused' in body) this.reject(new A2AError(body.refused.code, body.refused.message, body.refused.details))
-  }
-
-  resolve(answer: SendMessageResponse | undefined): void {
-    this.#sender?.resolve(answer)
-  }
-
-  reject(error: A2AError): void {
-    this.#sender?.reject(error)
-  }
 }

@@ -106,7 +106,7 @@ function spokenIn(
   return negotiate(dialects, { version, isSpokenIn, assumeV1 }) as [Dialect, ...Dialect[]] // it names at least one
 }
 
-/** Methods that several versions share are answered as the task was created (RM-DET-4). */
+/** For methods that several versions have, chooses the dialect that created the task (RM-DET-4). */
 async function settle(
   candidates: readonly [Dialect, ...Dialect[]],
   endpoint: BindingHandler,
