@@ -1,5 +1,5 @@
 /** The convenience API of a client, `ask`, `stream`, `conversation` and `task`, on top of the eleven operations. */
-import { TaskFold } from '../model/apply-event.js'
+
 import { batchesOf, items } from '../model/batches.js'
 import type { Message } from '../model/message.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
@@ -13,6 +13,7 @@ import {
   type StreamItem,
 } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
+import { TaskFold } from '../model/task-fold.js'
 import { TransportError } from '../model/transport-error.js'
 import type {
   AgentClient,

@@ -84,7 +84,7 @@ export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
    * Path of the endpoint if the interface's address has none. Cards of agents with several dialects list such
    * addresses.
    */
-  readonly usualPath?: string
+  readonly defaultPath?: string
   /** Decodes JSON-RPC's `error`. `status` is the HTTP status; absent inside a stream. */
   decodeError(
     error: { readonly code: number; readonly message: string; readonly data?: unknown },

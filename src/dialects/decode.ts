@@ -42,7 +42,7 @@ export function optional<T>(decode: Decoder<T>): Field<T> {
 }
 
 const maxFaults = 20
-const deepestValue = 64
+const maxDepth = 64
 
 /** Decodes or throws `INVALID_PARAMS` with every fault found. */
 export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
@@ -233,7 +233,7 @@ export const struct: Decoder<Struct> = (value, faults) => {
 function checkJson(value: unknown, faults: Fault[], depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value) || refused(faults, 'must be a finite number')
   if (typeof value !== 'object' || value === null) return true
-  if (depth >= deepestValue) return refused(faults, `is nested deeper than ${deepestValue} levels`)
+  if (depth >= maxDepth) return refused(faults, `is nested deeper than ${maxDepth} levels`)
   for (const key of Object.keys(value)) {
     const before = faults.length
     if (key === '__proto__') refused(faults, 'is not an allowed name')

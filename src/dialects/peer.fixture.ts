@@ -1,10 +1,10 @@
 /** Connects a client and a server of one dialect, without a transport. */
 import { expect } from 'vitest'
-import { TaskFold } from '../model/apply-event.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
 import type { Task } from '../model/task.js'
+import { TaskFold } from '../model/task-fold.js'
 import type { ClientFacts, IncomingFrame, JsonRpcClientForm, RestClientForm, RestRequest } from './client-dialect.js'
 import type { CallFacts, Frame, JsonRpcForm, OperationCodec, RestForm } from './dialect.js'
 

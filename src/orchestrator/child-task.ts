@@ -4,12 +4,12 @@ import { pollChanges, taskAfterRefusal } from '../client/poll.js'
 import type { Timing } from '../client/retry.js'
 import { ArtifactRelay, taskIdIn } from '../engine/relay-agent.js'
 import { working, type Yield } from '../engine/yields.js'
-import { TaskFold } from '../model/apply-event.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import { isInterrupted, isTerminal } from '../model/task.js'
+import { TaskFold } from '../model/task-fold.js'
 import { workflowUri } from './graph.js'
 
 /** Id of the artifact for an answer that is a message. */

@@ -4,10 +4,10 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Dialect, PushForm } from '../dialects/dialect.js'
-import { TaskFold } from '../model/apply-event.js'
 import { isPublic, type StreamResponse, type TaskEvent } from '../model/event.js'
 import { wholeHistory } from '../model/history-window.js'
 import { isTerminal, type Task } from '../model/task.js'
+import { TaskFold } from '../model/task-fold.js'
 import type { CompleteStore, StoredPushConfig, TaskKey, ViewedTask } from '../stores/store.js'
 
 export interface PayloadDeps {

@@ -50,8 +50,8 @@ interface PendingCall {
   readonly from: From
 }
 
-export function createAgentEndpoint(parts: EndpointDeps): AgentEndpoint {
-  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, isFromHere, protectsCard } = parts
+export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
+  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, isFromHere, protectsCard } = deps
   const showFrontPage = async () => frontPage(card, url)
   const findTarget = createFindTarget(endpoint)
   const findCard = createCardServer(cards, {

@@ -356,7 +356,7 @@ function endpointOf(
     vary: shared.vary,
     heartbeats,
     newId: () => crypto.randomUUID(),
-    createdIn: (taskId, arrival) => engine.createdIn(taskId, arrival),
+    createdIn: (taskId, incoming) => engine.createdIn(taskId, incoming),
     extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
       uri ? [{ uri, isRequired: required === true }] : [],
     ),

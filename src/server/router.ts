@@ -18,7 +18,7 @@ import { type HostCheck, hostFault } from './hosts.js'
 import { admitted, refusalOf } from './refusal.js'
 import type { AnswerRoute } from './routes.js'
 
-export interface RouterParts {
+export interface RouterDeps {
   /** Agents by the path they are mounted at; the root is the empty path. */
   readonly endpoints: ReadonlyMap<string, AgentEndpoint>
   /** Origins that browsers may call from. */
@@ -41,15 +41,15 @@ export interface RouterParts {
 
 export type Fetch = (request: Request, connection?: Connection) => Promise<Response>
 
-export function createRouter(parts: RouterParts): Fetch {
-  const route = createPaths(parts)
-  if (parts.origins.length === 0) return route
+export function createRouter(deps: RouterDeps): Fetch {
+  const route = createPaths(deps)
+  if (deps.origins.length === 0) return route
   const headers = Object.values(parameterHeaders)
   const app = new Hono<{ Bindings: Connection }>()
   app.use(
     cors({
-      origin: [...parts.origins],
-      allowHeaders: ['content-type', ...parts.credentialHeaders, ...headers],
+      origin: [...deps.origins],
+      allowHeaders: ['content-type', ...deps.credentialHeaders, ...headers],
       exposeHeaders: [...headers, 'etag', 'retry-after', 'www-authenticate'],
     }),
   )
@@ -57,8 +57,8 @@ export function createRouter(parts: RouterParts): Fetch {
   return async (request, connection) => await app.fetch(request, connection)
 }
 
-function createPaths(parts: RouterParts): Fetch {
-  const { stripBase, outsideBase, endpoints, notFound, isReady, jwks, routes, refuseHost } = parts
+function createPaths(deps: RouterDeps): Fetch {
+  const { stripBase, outsideBase, endpoints, notFound, isReady, jwks, routes, refuseHost } = deps
   const health = createHealth(isReady)
   const root = endpoints.get('')
   // Longer paths first, so that a mount below another one wins.
@@ -100,7 +100,7 @@ function pathOf(url: string): string {
   return fragment < 0 ? path : path.slice(0, fragment)
 }
 
-export function createHostRefusal(isOwnHost: HostCheck, observe: CallObserver | undefined): RouterParts['refuseHost'] {
+export function createHostRefusal(isOwnHost: HostCheck, observe: CallObserver | undefined): RouterDeps['refuseHost'] {
   return (request, connection) => {
     const fault = hostFault(request, isOwnHost)
     if (fault === undefined) return undefined

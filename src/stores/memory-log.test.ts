@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { foldEvents } from '../model/apply-event.js'
 import type { EventBody, TaskArtifactUpdateEvent, TaskEvent } from '../model/event.js'
 import type { Task } from '../model/task.js'
+import { foldEvents } from '../model/task-fold.js'
 import { packLog, unpackLog } from './memory-row.js'
 
 const place = { taskId: 't', contextId: 'c' }

@@ -2,13 +2,14 @@
  * Makes tasks as callers see them. A running task has no snapshot: SQL stores read its status, its newest messages and
  * its artifacts from the batches of the log that contain them.
  */
-import { TaskFold } from '../model/apply-event.js'
+
 import type { Artifact } from '../model/artifact.js'
 import type { TaskEvent } from '../model/event.js'
 import { type HistoryWindow, historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
 import { sizeOf } from '../model/size-of.js'
 import type { Task, TaskStatus } from '../model/task.js'
+import { TaskFold } from '../model/task-fold.js'
 import type { LoadedTask, TaskRecord, ViewedTask, ViewOptions } from './store.js'
 
 /**

@@ -23,12 +23,12 @@ export interface Envelope {
 
 export async function answerCall(
   endpoint: BindingHandler,
-  arrival: IncomingCall,
+  incoming: IncomingCall,
   call: HttpCall,
   envelope: Envelope,
 ): Promise<Response> {
   const { operation, codec, dialect } = call
-  const { facts, request, context, activated } = prepareCall(endpoint, arrival, call)
+  const { facts, request, context, activated } = prepareCall(endpoint, incoming, call)
   if (isStreaming(operation)) {
     // A client that leaves ends its stream, not the task: each stream has its own signal.
     const gone = new AbortController()

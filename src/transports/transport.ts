@@ -29,7 +29,7 @@ export interface BindingHandler {
   readonly heartbeats: Heartbeats
   readonly newId: () => string
   /** The dialect that created a task; absent if the caller has no such task. */
-  readonly createdIn: (taskId: string, arrival: IncomingCall) => Promise<string | undefined>
+  readonly createdIn: (taskId: string, incoming: IncomingCall) => Promise<string | undefined>
   /** Signs an encoded card. Absent if there is no signing key. */
   readonly signCard?: (spelled: string, dialect: Dialect) => Promise<string>
   /** Absent if neither log, metrics, traces nor audit need calls. */
@@ -54,7 +54,7 @@ export interface HeaderReader {
   get(name: string): string | null
 }
 
-export type ServerTransport = (request: Request, arrival: IncomingCall) => Promise<Response>
+export type ServerTransport = (request: Request, incoming: IncomingCall) => Promise<Response>
 
 /** Headers that carry service parameters. CORS allows and exposes the same list. */
 export const parameterHeaders = {
@@ -127,7 +127,7 @@ export interface PreparedCall {
 }
 
 /** Decodes a request and its headers. Shared by all bindings. */
-export function prepareCall(endpoint: BindingHandler, arrival: IncomingCall, call: Call): PreparedCall {
+export function prepareCall(endpoint: BindingHandler, incoming: IncomingCall, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
   const caused = readTraceContext((name) => headers.get(name))
   call.watch?.understood(call, caused)
@@ -135,12 +135,12 @@ export function prepareCall(endpoint: BindingHandler, arrival: IncomingCall, cal
   const facts = factsOf(endpoint, headers)
   const request = codec.decode(params, facts)
   const context: { -readonly [K in keyof CallContext]: CallContext[K] } = {
-    caller: arrival.caller,
+    caller: incoming.caller,
     dialect: dialect.name,
     ...dialect.traits,
     ...codec.traits?.(params),
   }
-  const tenant = tenantOf(endpoint, arrival, request)
+  const tenant = tenantOf(endpoint, incoming, request)
   if (tenant) context.tenant = tenant
   if (extensions.length > 0) context.extensions = extensions
   const idempotencyKey = headers.get(parameterHeaders.idempotencyKey)
@@ -185,14 +185,14 @@ function readEventId(value: string): number {
 }
 
 /** The tenant of a call. The path wins, and the request must not name another (R-TEN-2). */
-function tenantOf(endpoint: BindingHandler, arrival: IncomingCall, decoded: unknown): string | undefined {
+function tenantOf(endpoint: BindingHandler, incoming: IncomingCall, decoded: unknown): string | undefined {
   const named = (decoded as { readonly tenant?: string }).tenant
-  if (arrival.tenant !== undefined && named !== undefined && named !== arrival.tenant) {
+  if (incoming.tenant !== undefined && named !== undefined && named !== incoming.tenant) {
     const description = 'names another tenant than the path'
     throw new A2AError('INVALID_PARAMS', `tenant: ${description}`, { violations: [{ field: 'tenant', description }] })
   }
-  const tenant = arrival.tenant ?? named
-  assertTenant(endpoint, { tenant, caller: arrival.caller })
+  const tenant = incoming.tenant ?? named
+  assertTenant(endpoint, { tenant, caller: incoming.caller })
   return tenant
 }
 

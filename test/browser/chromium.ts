@@ -33,7 +33,7 @@ export interface WatchedPage extends AsyncDisposable {
   readonly complaints: readonly string[]
 }
 
-const usualView = { viewport: { width: 1280, height: 800 }, locale: 'en-GB' }
+const defaultView = { viewport: { width: 1280, height: 800 }, locale: 'en-GB' }
 
 export async function openPage(
   browser: Browser,
@@ -41,7 +41,7 @@ export async function openPage(
   options: BrowserContextOptions & { readonly ignore?: RegExp } = {},
 ): Promise<WatchedPage> {
   const { ignore, ...view } = options
-  const context = await browser.newContext({ ...usualView, ...view })
+  const context = await browser.newContext({ ...defaultView, ...view })
   context.setDefaultTimeout(60_000)
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => undefined) // not in every build
   const page = await context.newPage()

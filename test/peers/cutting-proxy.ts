@@ -11,20 +11,20 @@ export interface CuttingProxy extends AsyncDisposable {
 export interface CutOptions {
   readonly seed: number
   /** Bytes of responses that pass before the proxy cuts a connection. */
-  readonly fewestBytes: number
-  readonly mostBytes: number
+  readonly minBytes: number
+  readonly maxBytes: number
   /** After so many, connections live as long as they like. */
-  readonly mostCuts?: number
+  readonly maxCuts?: number
 }
 
 export async function cuttingProxy(targetPort: number, options: CutOptions): Promise<CuttingProxy> {
-  const { seed, fewestBytes, mostBytes, mostCuts = Number.POSITIVE_INFINITY } = options
+  const { seed, minBytes, maxBytes, maxCuts = Number.POSITIVE_INFINITY } = options
   const random = seeded(seed)
   const open = new Set<Socket>()
   let cuts = 0
   const server = createServer((near) => {
     const far = connect(targetPort, '127.0.0.1')
-    let left = fewestBytes + Math.floor(random() * (mostBytes - fewestBytes))
+    let left = minBytes + Math.floor(random() * (maxBytes - minBytes))
     const both = [near, far]
     const end = () => {
       for (const socket of both) socket.destroy()
@@ -39,7 +39,7 @@ export async function cuttingProxy(targetPort: number, options: CutOptions): Pro
     }
     near.pipe(far)
     far.on('data', (bytes) => {
-      if (cuts >= mostCuts || bytes.length < left) {
+      if (cuts >= maxCuts || bytes.length < left) {
         left -= bytes.length
         near.write(bytes)
         return

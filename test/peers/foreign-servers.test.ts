@@ -156,7 +156,7 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
     it('is followed to the end although the connection breaks', async () => {
       await using agent = await open()
       const target = new URL(options.binding === 'GRPC' ? `http://${agent.choice.url}` : agent.choice.url)
-      const cut = { seed: 7, fewestBytes: 1200, mostBytes: 4000, mostCuts: 2 }
+      const cut = { seed: 7, minBytes: 1200, maxBytes: 4000, maxCuts: 2 }
       await using proxy = await cuttingProxy(Number(target.port), cut)
       const card = await cardOf(server, { [target.host]: `127.0.0.1:${proxy.port}` })
       await using far = await connect(card, { ...options, pin: true, retry: { firstDelayMs: 5 } })

@@ -46,7 +46,7 @@ describe.each(ways)('a stream of %s that is cut again and again', (_name, option
     ['long after it was done', 3, `chunks ${count}`],
   ])('has every event once, in order, without a reset: %s (%i)', async (_when, seed, say) => {
     // Answers' heads are part of what passes: some connections bring an event or a few, others none.
-    const cut = { seed, fewestBytes: 100, mostBytes: options.binding === 'GRPC' ? 1500 : 2500 }
+    const cut = { seed, minBytes: 100, maxBytes: options.binding === 'GRPC' ? 1500 : 2500 }
     await using wire = await wireTo(options, cardPath, cut)
     const updates = await wire.stream(say, `${seed} ${say}`)
     expect(wire.cuts).toBeGreaterThanOrEqual(30)
@@ -59,7 +59,7 @@ describe.each(ways)('a stream of %s that is cut again and again', (_name, option
 
 describe.each(oldWays)('a stream of %s that is cut again and again', (_name, options, cardPath) => {
   it.each([1, 13, 19, 23])('is sent again and ends complete (%i)', async (seed) => {
-    await using wire = await wireTo(options, cardPath, { seed, fewestBytes: 150, mostBytes: 20_000 })
+    await using wire = await wireTo(options, cardPath, { seed, minBytes: 150, maxBytes: 20_000 })
     const updates = await wire.stream(`chunks ${count} 2`, `${seed}`)
     expect(wire.cuts).toBeGreaterThanOrEqual(1)
     const { text, state } = await collect(inOrder(updates))
@@ -69,7 +69,7 @@ describe.each(oldWays)('a stream of %s that is cut again and again', (_name, opt
 
 describe.each([...ways, ...oldWays])('a send of %s whose answer was lost', (name, options, cardPath) => {
   it.each(['ask', 'stream'] as const)('is made again under its key and happens once: %s', async (verb) => {
-    const cut: CutOptions = { seed: 5, fewestBytes: 20, mostBytes: 60, mostCuts: 3 }
+    const cut: CutOptions = { seed: 5, minBytes: 20, maxBytes: 60, maxCuts: 3 }
     await using wire = await wireTo(options, cardPath, cut)
     const say = `once ${name} ${verb}`
     const { text } =
@@ -80,7 +80,7 @@ describe.each([...ways, ...oldWays])('a send of %s whose answer was lost', (name
   })
 
   it('fails without a key, and is not made again', async () => {
-    await using wire = await wireTo(options, cardPath, { seed: 5, fewestBytes: 20, mostBytes: 60, mostCuts: 1 })
+    await using wire = await wireTo(options, cardPath, { seed: 5, minBytes: 20, maxBytes: 60, maxCuts: 1 })
     const say = `once ${name} without a key`
     await expect(wire.agent.ask(say)).rejects.toMatchObject({ name: 'TransportError' })
     expect(runs.get(say) ?? 0).toBeLessThanOrEqual(1)

@@ -38,7 +38,7 @@ describe('the README', () => {
     await using system = await startSystem(folder.path, ['--ports', 'auto', '--store', 'memory'])
     for (const [place, line] of calls.entries()) {
       const here = line
-        .replace(/(?:http:\/\/)?localhost:(\d+)/, (_, port: string) => system.urlOf(usualPorts[port] ?? port))
+        .replace(/(?:http:\/\/)?localhost:(\d+)/, (_, port: string) => system.urlOf(defaultPorts[port] ?? port))
         .replace(/^npx dragoman /, `${JSON.stringify(process.execPath)} ${JSON.stringify(command)} `)
       const said = execFileSync('sh', ['-c', `json='content-type: application/json'\n${here}`], { encoding: 'utf8' })
       expect(said, line).toMatch(expected[place] ?? /never/)
@@ -64,7 +64,7 @@ describe('the README', () => {
   })
 })
 
-const usualPorts: Readonly<Record<string, string>> = {
+const defaultPorts: Readonly<Record<string, string>> = {
   8000: 'ChatAgent',
   8010: 'DocumentWorkflow',
   8020: 'Registry',

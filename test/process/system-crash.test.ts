@@ -18,7 +18,7 @@ import { seeded } from './seeded.js'
 import { type TemporaryFolder, temporaryFolder } from './server-process.js'
 
 const rounds = 30
-const longestRoundMs = 45_000
+const maxRoundMs = 45_000
 const programs = [
   { name: 'outline', folder: 'agents' },
   { name: 'doc', folder: 'agents' },
@@ -67,7 +67,7 @@ async function startRun(url: string, text: string): Promise<Task> {
 }
 
 async function endOf(url: string, id: string): Promise<Task> {
-  return await eventually(longestRoundMs, 'the end of the run', async () => {
+  return await eventually(maxRoundMs, 'the end of the run', async () => {
     const now = await result<Task>(url, 'GetTask', { id })
     return /COMPLETED|FAILED|CANCELED|REJECTED/.test(now.status.state) && now
   })

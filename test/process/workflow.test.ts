@@ -20,7 +20,7 @@ import { builtLibrary, type ServerProcess, startServer, temporaryFolder } from '
 /** Two sets of processes at the same time: one of them is mostly starting. */
 const sets = 2
 const rounds = 15
-const longestRoundMs = 45_000
+const maxRoundMs = 45_000
 const orchestrator = new URL('orchestrator/index.js', builtLibrary).href
 const client = new URL('client/index.js', builtLibrary).href
 
@@ -98,7 +98,7 @@ async function killAndFinish(seed: number): Promise<void> {
         servers[place] = await start(place)
         killed += 1
       }
-      const ended = await eventually(longestRoundMs, `the end of ${text}`, async () => {
+      const ended = await eventually(maxRoundMs, `the end of ${text}`, async () => {
         const now = await result<Task>(url, 'GetTask', { id: task.id })
         return /COMPLETED|FAILED|CANCELED|REJECTED/.test(now.status.state) && now
       })

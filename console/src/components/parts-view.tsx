@@ -10,10 +10,10 @@ import { JsonTree } from './json-tree.js'
 const Markdown = lazy(() => import('./markdown.js'))
 
 /** Longer texts are not parsed at every chunk. */
-const longestLiveMarkdown = 20_000
+const maxLiveMarkdown = 20_000
 
 export function TextBlock({ text, isLive = false }: { readonly text: string; readonly isLive?: boolean }): ReactNode {
-  if (isLive && text.length > longestLiveMarkdown) return <LongText text={text} />
+  if (isLive && text.length > maxLiveMarkdown) return <LongText text={text} />
   if (text.length > 200_000) return <LongText text={text} />
   return (
     <Suspense fallback={<div className="plain">{text}</div>}>
@@ -22,11 +22,11 @@ export function TextBlock({ text, isLive = false }: { readonly text: string; rea
   )
 }
 
-const mostShown = 100_000
+const maxShown = 100_000
 
 /** Longer live text shows only its end. */
 function LongText({ text }: { readonly text: string }): ReactNode {
-  const hidden = Math.max(0, text.length - mostShown)
+  const hidden = Math.max(0, text.length - maxShown)
   return (
     <div className="plain">
       {hidden > 0 && (

@@ -18,7 +18,7 @@ const decodeAnswer: RequestCodec['decode'] = (answer) => decodeTask(answer, json
 export const chatRpcClient: ClientDialect = {
   ...facts,
   jsonrpc: {
-    usualPath: paths[0],
+    defaultPath: paths[0],
     methods: {
       sendMessage: 'message/send',
       sendStreamingMessage: 'message/stream',

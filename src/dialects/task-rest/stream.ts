@@ -2,12 +2,13 @@
  * A status event carries the whole task, so the encoder folds the events. An artifact chunk costs only its own size; a
  * status costs the size of the task.
  */
-import { TaskFold } from '../../model/apply-event.js'
+
 import type { StreamResponse, TaskArtifactUpdateEvent } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import type { SendMessageRequest } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { isTerminal } from '../../model/task.js'
+import { TaskFold } from '../../model/task-fold.js'
 import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
 import type { StreamCall, StreamEncoder } from '../dialect.js'

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../../conformance/proves.js'
-import { TaskFold } from '../../model/apply-event.js'
 import { A2AError } from '../../model/errors.js'
 import type { StreamResponse } from '../../model/event.js'
 import type { Operation } from '../../model/operations.js'
 import type { SendMessageRequest } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
+import { TaskFold } from '../../model/task-fold.js'
 import type { IncomingFrame, JsonRpcClientForm } from '../client-dialect.js'
 import type { JsonRpcForm } from '../dialect.js'
 import {

@@ -2,7 +2,7 @@
  * Admission: accepts a message as the first of a new task, into the queue of a running task, or as the next turn of a task
  * that waits for input. Unary and streaming sends share this code; they differ in how they read the answer.
  */
-import { type AcceptedMessage, TaskFold } from '../../model/apply-event.js'
+
 import type { Clock } from '../../model/clock.js'
 import { A2AError, invalidField } from '../../model/errors.js'
 import type { TurnRequest } from '../../model/event.js'
@@ -10,6 +10,7 @@ import type { Message } from '../../model/message.js'
 import { type CallContext, nativeDialect, type SendMessageRequest } from '../../model/service.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal } from '../../model/task.js'
+import { type AcceptedMessage, TaskFold } from '../../model/task-fold.js'
 import { traceContextOf } from '../../model/trace-context.js'
 import type { CompleteStore, IdempotencyKey, LoadedTask, Scope, TaskKey } from '../../stores/store.js'
 import {
@@ -69,7 +70,7 @@ export interface Admitted {
 }
 
 /** `again`: another process wrote to the task meanwhile. */
-type Attempt = Admitted | 'again'
+type AdmitAttempt = Admitted | 'again'
 
 interface Sending {
   readonly request: SendMessageRequest
@@ -184,7 +185,7 @@ export class Admission {
   }
 
   /** A wanted task id is usually free. If the store refuses it (`isRefused`), its task is looked up. */
-  async #startTask(sending: Sending, isRefused: boolean): Promise<Attempt> {
+  async #startTask(sending: Sending, isRefused: boolean): Promise<AdmitAttempt> {
     const { running, store, access } = this.#deps
     const { wantedTaskId } = sending.context
     if (wantedTaskId !== undefined && (isRefused || running.has(wantedTaskId))) {
@@ -253,7 +254,7 @@ export class Admission {
     return { run, current }
   }
 
-  async #continueTask(given: Sending, taskId: string): Promise<Attempt> {
+  async #continueTask(given: Sending, taskId: string): Promise<AdmitAttempt> {
     const { running, store, pushConfigs } = this.#deps
     const run = running.get(taskId)
     if (run) {
@@ -299,7 +300,7 @@ export class Admission {
   }
 
   /** No process runs the task: this one claims the lease together with the message. */
-  async #resumeTask(sending: Sending, { loaded, fold, message }: Continuation): Promise<Attempt> {
+  async #resumeTask(sending: Sending, { loaded, fold, message }: Continuation): Promise<AdmitAttempt> {
     const { limits, running, execution } = this.#deps
     const { key, contextId, tenant, owner, dialect, seq, bytes } = loaded.record
     assertTaskRoom(bytes, sending.bytes, limits)
@@ -324,7 +325,7 @@ export class Admission {
   }
 
   /** Another process runs the task, or will: the message waits in the log. */
-  async #queueMessage(sending: Sending, { loaded, fold, message }: Continuation): Promise<Attempt> {
+  async #queueMessage(sending: Sending, { loaded, fold, message }: Continuation): Promise<AdmitAttempt> {
     const { limits, store, clock, callerBytes } = this.#deps
     const { key, seq, owner } = loaded.record
     assertWaitingRoom(fold.waiting, limits)

@@ -142,7 +142,7 @@ function messageFor(key: WatchedEngine | Log, blockedMs: number, how: string): s
  * Receives the stray errors of one task's handler. Timers and sockets of the handler can outlive the run with their
  * asynchronous context, so `release` drops the run: later errors are only logged.
  */
-export class TurnContext {
+export class StrayErrorReceiver {
   readonly #log: Log
   readonly #facts: { readonly agent: string; readonly taskId: string }
   #fail: (() => void) | undefined
@@ -164,7 +164,7 @@ export class TurnContext {
   }
 }
 
-const contexts = new AsyncLocalStorage<TurnContext>()
+const contexts = new AsyncLocalStorage<StrayErrorReceiver>()
 let users = 0
 
 /** Attributes stray errors to turns until the returned function is called. */
@@ -178,11 +178,11 @@ export function attributeStrayErrors(): () => void {
 }
 
 /** Runs code of a handler, and everything that it starts, in the context of its turn. */
-export function inTurn<Result>(context: TurnContext, work: () => Result): Result {
+export function inTurn<Result>(context: StrayErrorReceiver, work: () => Result): Result {
   return users > 0 ? contexts.run(context, work) : work()
 }
 
 /** The turn in whose context the calling code runs. */
-export function currentTurn(): TurnContext | undefined {
+export function currentTurn(): StrayErrorReceiver | undefined {
   return users > 0 ? contexts.getStore() : undefined
 }

@@ -1,11 +1,12 @@
 /** Runs a handler for one attempt of one turn and writes its yields. The run commits the end of the turn. */
-import type { AcceptedMessage } from '../../model/apply-event.js'
+
 import { copyJson } from '../../model/copy-json.js'
 import { A2AError } from '../../model/errors.js'
 import { AuthorError } from '../../model/option-names.js'
 import type { Part } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import type { TaskState } from '../../model/task.js'
+import type { AcceptedMessage } from '../../model/task-fold.js'
 import { type OpenSpan, operationNames, type Tracing } from '../../telemetry/tracing.js'
 import { type Agent, notAGenerator, type Turn } from '../agent.js'
 import { type EngineLimits, taskTooLarge } from '../limits.js'
@@ -13,7 +14,7 @@ import { readAnswer, type SkillSchemas } from '../message-checks.js'
 import { type ArtifactDraft, draftFault, type Yield } from '../yields.js'
 import { enterHandler, leaveHandler, resumeHandler, type WatchedEngine } from './handler-watch.js'
 import { waitAtMost } from './stop.js'
-import { RunningTurn, type TurnDeps, type TurnScope } from './turn.js'
+import { RunningTurn, type RunState, type TurnDeps } from './turn.js'
 import type { YieldWriter } from './yield-writer.js'
 
 export interface HandlerDeps extends TurnDeps {
@@ -36,7 +37,7 @@ export type TurnEnd =
 
 interface Stage {
   readonly deps: HandlerDeps
-  readonly scope: TurnScope
+  readonly scope: RunState
   readonly output: YieldWriter
 }
 

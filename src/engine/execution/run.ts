@@ -14,13 +14,14 @@
  *
  * A stopped handler gets its `AbortSignal` and a grace period; later yields are dropped.
  */
-import type { AcceptedMessage, TaskFold } from '../../model/apply-event.js'
+
 import type { A2AError } from '../../model/errors.js'
 import type { EventBody, TurnRequest } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
+import type { AcceptedMessage, TaskFold } from '../../model/task-fold.js'
 import type { TaskKey } from '../../stores/store.js'
 import type { SharedTask } from '../access.js'
 import type { Credential } from '../agent.js'
@@ -28,11 +29,11 @@ import type { LiveTask } from '../following/task-reader.js'
 import { isFull, storeFull, storeFullParts } from '../limits.js'
 import type { CommitOutcome, WithMessage } from './event-buffer.js'
 import { FirstAnswer } from './first-answer.js'
-import { inTurn, TurnContext } from './handler-watch.js'
+import { inTurn, StrayErrorReceiver } from './handler-watch.js'
 import { type HandlerDeps, neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
 import { StopController, type StopReason, shuttingDown } from './stop.js'
 import { TaskWriter, type WriterDeps } from './task-writer.js'
-import { notifyAbandoned, TurnScope } from './turn.js'
+import { notifyAbandoned, RunState } from './turn.js'
 import type { RunningTasks } from './usage.js'
 import { YieldWriter, type YieldWriterDeps } from './yield-writer.js'
 
@@ -71,9 +72,9 @@ export class Run implements LiveTask {
   readonly #deps: RunDeps
   readonly #start: RunStart
   readonly #stop = new StopController()
-  readonly #context: TurnContext
+  readonly #context: StrayErrorReceiver
   readonly #output: YieldWriter
-  readonly #scope: TurnScope
+  readonly #scope: RunState
   #isEnding = false
   #isClosed = false
   #fail: (error: unknown) => void = () => undefined
@@ -84,7 +85,7 @@ export class Run implements LiveTask {
     this.#deps = deps
     this.#start = start
     this.id = key.id
-    this.#context = new TurnContext(deps.handler.log, { agent: key.agent, taskId: this.id }, () => {
+    this.#context = new StrayErrorReceiver(deps.handler.log, { agent: key.agent, taskId: this.id }, () => {
       if (!this.#isEnding) this.stop('failed')
     })
     this.writer = new TaskWriter(deps.writer, {
@@ -101,7 +102,7 @@ export class Run implements LiveTask {
       onFailed: (error) => this.#fail(error),
     })
     this.#output = new YieldWriter(deps.output, this.writer, contextId)
-    this.#scope = new TurnScope(start, this.writer, this.#output, this.#stop, (error) => this.#fail(error))
+    this.#scope = new RunState(start, this.writer, this.#output, this.#stop, (error) => this.#fail(error))
     deps.running.add(this)
   }
 

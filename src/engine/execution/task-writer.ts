@@ -5,11 +5,12 @@
  * When another process wrote in between (a message, a cancel request), the store returns `conflict`. The writer then reads
  * and applies the foreign events, and numbers its buffer after them.
  */
-import type { TaskFold } from '../../model/apply-event.js'
+
 import type { Clock } from '../../model/clock.js'
 import type { EventBody, TaskEvent } from '../../model/event.js'
 import type { Struct } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
+import type { TaskFold } from '../../model/task-fold.js'
 import type { AppendOutcome, ChangeFeed, Store, TaskCreation, TaskKey } from '../../stores/store.js'
 import type { Topics } from '../following/topic.js'
 import { assertTaskRoom, assertWaitingRoom, type EngineLimits, isFull, storeFull } from '../limits.js'

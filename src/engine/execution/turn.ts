@@ -1,5 +1,5 @@
 /** The turn as a handler sees it, with calls of other agents. */
-import type { AcceptedMessage } from '../../model/apply-event.js'
+
 import { CopiedValues, copyJson } from '../../model/copy-json.js'
 import { A2AError } from '../../model/errors.js'
 import { fromGeneric, toGeneric } from '../../model/generic-service.js'
@@ -9,6 +9,7 @@ import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { type JsonValue, type Struct, textOf } from '../../model/part.js'
 import type { AgentService, CallContext, Caller } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
+import type { AcceptedMessage } from '../../model/task-fold.js'
 import { type TraceContext, traceContextOf } from '../../model/trace-context.js'
 import type { Agent, AgentRef, CallAgentOptions, CallResult, CheckpointOptions, Credential, Turn } from '../agent.js'
 import { type Content, partsOf } from '../yields.js'
@@ -31,7 +32,7 @@ interface TaskOwner {
 }
 
 /** The state of a run that its turns share. */
-export class TurnScope implements TaskOwner {
+export class RunState implements TaskOwner {
   readonly taskId: string
   readonly caller: Caller
   readonly tenant: string
@@ -125,7 +126,7 @@ const callNames = { taskId: true } satisfies NamesOf<CallAgentOptions>
 export class RunningTurn implements Turn<unknown> {
   readonly #accepted: AcceptedMessage
   readonly #deps: TurnDeps
-  readonly #scope: TurnScope
+  readonly #scope: RunState
   readonly #credential: Credential | undefined
   readonly #trace: TraceContext
   /** The engine's own task. */
@@ -140,7 +141,7 @@ export class RunningTurn implements Turn<unknown> {
   constructor(
     deps: TurnDeps,
     accepted: AcceptedMessage,
-    scope: TurnScope,
+    scope: RunState,
     checked?: { readonly input: unknown },
     trace?: TraceContext,
   ) {
@@ -339,7 +340,7 @@ function answerText(task: Task): string {
 }
 
 /** Calls `agent.onAbandoned` for a task that was ended from outside, and waits at most `graceMs`. Errors are logged. */
-export async function notifyAbandoned(deps: TurnDeps, scope: TurnScope, graceMs: number): Promise<void> {
+export async function notifyAbandoned(deps: TurnDeps, scope: RunState, graceMs: number): Promise<void> {
   const { agent, log } = deps
   const { caller, checkpoints, task } = scope
   if (!agent.onAbandoned || !task) return

@@ -1,5 +1,5 @@
 /** Writes the output of a handler to the log: yields as events, and checkpoints. */
-import type { AcceptedMessage } from '../../model/apply-event.js'
+
 import type { Artifact } from '../../model/artifact.js'
 import { copyJson } from '../../model/copy-json.js'
 import type { EventBody, TaskArtifactUpdateEvent } from '../../model/event.js'
@@ -8,6 +8,7 @@ import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { JsonValue, Part } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import type { Task, TaskState, TaskStatus } from '../../model/task.js'
+import type { AcceptedMessage } from '../../model/task-fold.js'
 import type { CheckpointOptions } from '../agent.js'
 import { type ArtifactDraft, isJson } from '../yields.js'
 import type { TaskWriter } from './task-writer.js'

@@ -1,11 +1,11 @@
 /** Reads tasks for callers: snapshots, histories and lists. */
 import { setImmediate } from 'node:timers/promises'
-import { foldEvents, TaskFold } from '../../model/apply-event.js'
 import { invalidField } from '../../model/errors.js'
 import { type HistoryWindow, historyMessage, newestMessages } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
 import type { CallContext, GetTaskRequest, ListTasksRequest, ListTasksResponse } from '../../model/service.js'
 import type { Task, TaskStatus } from '../../model/task.js'
+import { foldEvents, TaskFold } from '../../model/task-fold.js'
 import { type CompleteStore, isPosition, type ListQuery, type LoadedTask } from '../../stores/store.js'
 import {
   isOwn,

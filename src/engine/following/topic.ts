@@ -11,7 +11,7 @@ import type { ChangeFeed, Store, TaskKey } from '../../stores/store.js'
 import type { LiveTasks } from './task-reader.js'
 
 /** Events kept for followers. At twice this number the older half is dropped. */
-const tailLength = 512
+const maxTailEvents = 512
 const readLimit = 512
 /** Bytes of events kept for followers after the run has ended. */
 const maxTailBytes = 256 * 1024
@@ -85,7 +85,7 @@ export class Topic {
       if (last.seq <= before.seq) return
       this.#tail = []
     }
-    if (this.#tail.length + events.length > tailLength * 2) this.#tail = this.#tail.slice(-tailLength)
+    if (this.#tail.length + events.length > maxTailEvents * 2) this.#tail = this.#tail.slice(-maxTailEvents)
     for (const event of events) this.#tail.push(event)
     this.#lastSeq = last.seq
     this.#wake()

@@ -25,7 +25,7 @@ interface Queued {
   reject(error: unknown): void
 }
 
-const largestGroup = 500
+const maxGroupSize = 500
 /** More than one, so that the next group is sent while the database writes the last one. */
 const maxGroups = 2
 
@@ -159,7 +159,7 @@ function takeGroup(queue: readonly Queued[]): { readonly group: readonly Queued[
   for (const queued of queue) {
     const { token, step } = queued
     const marks = step.idempotency ? [token, `key ${step.idempotency.key}`] : [token]
-    const isTogether = group.length < largestGroup && !marks.some((mark) => taken.has(mark))
+    const isTogether = group.length < maxGroupSize && !marks.some((mark) => taken.has(mark))
     for (const mark of marks) taken.add(mark)
     ;(isTogether ? group : rest).push(queued)
   }

@@ -187,7 +187,7 @@ export function isPassing(error: unknown): boolean {
   )
 }
 
-const largestCache = 10_000
+const maxCacheSize = 10_000
 
 export class Names {
   readonly #database: Database
@@ -255,7 +255,7 @@ export class Names {
   async #keepScope(scope: Scope, sql: string, agent: number): Promise<number | undefined> {
     const [row] = await this.#database.query<[number]>(sql, [agent, toStorable(scope.tenant), toStorable(scope.owner)])
     if (!row) return undefined
-    if (this.#scopes.size >= largestCache) this.#scopes.clear()
+    if (this.#scopes.size >= maxCacheSize) this.#scopes.clear()
     this.#scopes.set(idOf(scope), row[0])
     return row[0]
   }

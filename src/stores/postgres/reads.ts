@@ -1,11 +1,11 @@
 /** Reads tasks, events and views. */
 
-import { foldEvents } from '../../model/apply-event.js'
 import type { Artifact } from '../../model/artifact.js'
 import type { TaskEvent } from '../../model/event.js'
 import { type HistoryWindow, newestMessages } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
 import type { Task } from '../../model/task.js'
+import { foldEvents } from '../../model/task-fold.js'
 import { type EventRow, fromStorable, type RecordRow, readBatch, readRecord, toStorable } from '../rows.js'
 import type { KeyedSend, LoadedTask, Scope, TaskKey, TaskRecord, ViewedTask, ViewOptions } from '../store.js'
 import {

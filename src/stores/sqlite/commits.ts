@@ -18,7 +18,7 @@ interface Queued {
   reject(error: unknown): void
 }
 
-const largestGroup = 1000
+const maxGroupSize = 1000
 const busyDeadlineMs = 10_000
 
 export class GroupCommit {
@@ -67,7 +67,7 @@ export class GroupCommit {
   }
 
   #flush(waitedMs: number): void {
-    const group = this.#queue.slice(0, largestGroup)
+    const group = this.#queue.slice(0, maxGroupSize)
     try {
       this.#transact(group)
       this.#queue = this.#queue.slice(group.length)

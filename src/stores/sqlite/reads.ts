@@ -6,12 +6,12 @@
  * count index entries.
  */
 
-import { foldEvents } from '../../model/apply-event.js'
 import type { Artifact } from '../../model/artifact.js'
 import { type HistoryWindow, newestMessages } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isTerminal, type Task, type TaskStatus, taskStates } from '../../model/task.js'
+import { foldEvents } from '../../model/task-fold.js'
 import { type EventRow, type RecordRow, readBatch, readRecord, stateNumber, toStorable } from '../rows.js'
 import type { ListPage, ListQuery, LoadedTask, ViewedTask, ViewOptions } from '../store.js'
 import { type AgentStats, maxCounted } from '../store.js'

@@ -41,7 +41,7 @@ export function findTask(
   return row && { id: Number(row[0]), scope: Number(row[1]), seq: Number(row[3]) }
 }
 
-const largestCache = 10_000
+const maxCacheSize = 10_000
 
 /** Numbers of agents and scopes. Only writes create numbers. */
 export class Names {
@@ -69,7 +69,7 @@ export class Names {
     if (agent === undefined) return undefined
     const row = this.#sql.scopeId.get(agent, toStorable(scope.tenant), toStorable(scope.owner)) as [number] | undefined
     if (row) {
-      if (this.#scopes.size >= largestCache) this.#scopes.clear()
+      if (this.#scopes.size >= maxCacheSize) this.#scopes.clear()
       this.#scopes.set(id, row[0])
     }
     return row?.[0]

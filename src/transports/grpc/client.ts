@@ -164,7 +164,7 @@ export interface ChannelOptions {
 const keepaliveMs = 6 * 60_000
 /** Short, because the caller decides about retries. */
 const firstReconnectMs = 100
-const longestReconnectMs = 2_000
+const maxReconnectMs = 2_000
 
 export function openChannel(options: ChannelOptions): Client {
   const { host, port, isTls } = parseAuthority(options)
@@ -178,7 +178,7 @@ export function openChannel(options: ChannelOptions): Client {
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.initial_reconnect_backoff_ms': firstReconnectMs,
-    'grpc.max_reconnect_backoff_ms': longestReconnectMs,
+    'grpc.max_reconnect_backoff_ms': maxReconnectMs,
     // Clients of one agent may have different credentials: do not share connections.
     'grpc.use_local_subchannel_pool': 1,
     // DNS and the environment must not change retries and routes.

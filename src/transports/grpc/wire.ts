@@ -208,9 +208,9 @@ export function writeDuration(value: string, writer: Writer): void {
 
 const firstSize = 512
 /** Texts up to this length are copied by a loop: it beats the call into the runtime. */
-const longestLoop = 48
+const maxLoopLength = 48
 /** Up to this length memory is cheaper than counting bytes. */
-const longestGuess = 4096
+const maxGuessLength = 4096
 
 /**
  * Writes protobuf's wire format into one growing buffer. The calls are those of `BinaryWriter` in
@@ -268,8 +268,8 @@ export class Writer {
   string(value: string): this {
     const { length } = value
     // A character takes up to three bytes, a length up to five.
-    this.reserve((length <= longestGuess ? length * 3 : Buffer.byteLength(value)) + 5)
-    if (length <= longestLoop && this.ascii(value)) return this
+    this.reserve((length <= maxGuessLength ? length * 3 : Buffer.byteLength(value)) + 5)
+    if (length <= maxLoopLength && this.ascii(value)) return this
     const start = this.position
     const guess = lengthSize(length)
     const written = this.buffer.write(value, start + guess)

@@ -36,10 +36,10 @@ export function createJsonRpcClient(options: HttpClientOptions): AgentService {
   })
 }
 
-function endpointAt(address: string, { usualPath }: JsonRpcClientForm): string {
-  if (usualPath === undefined) return address
+function endpointAt(address: string, { defaultPath }: JsonRpcClientForm): string {
+  if (defaultPath === undefined) return address
   const url = new URL(address)
-  if (url.pathname === '/') url.pathname = usualPath
+  if (url.pathname === '/') url.pathname = defaultPath
   return url.href
 }
 

@@ -47,41 +47,41 @@ export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
   const { dialects } = endpoint
   const forms = dialects.map(formOf)
   return {
-    async answer(request, arrival) {
+    async answer(request, incoming) {
       const version = readVersion(request.headers, request.url)
-      const voice: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
-      const watch = endpoint.observe && new CallTracker(endpoint.observe, { ...arrival, binding: 'JSONRPC' })
+      const target: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
+      const watch = endpoint.observe && new CallTracker(endpoint.observe, { ...incoming, binding: 'JSONRPC' })
       try {
-        const body = arrival.body === undefined ? await readJson(request, endpoint.limits) : arrival.body
-        voice.id = requestIdOf(body)
+        const body = incoming.body === undefined ? await readJson(request, endpoint.limits) : incoming.body
+        target.id = requestIdOf(body)
         const rpc = readEnvelope(body)
         assertEnvelopeVersion(rpc.jsonrpc, forms)
         const [first, ...others] = spokenIn(endpoint, rpc, version)
-        voice.dialect = first
-        if (others.length > 0) voice.dialect = await settle([first, ...others], endpoint, rpc, arrival)
-        const call = callOf(endpoint, voice.dialect, rpc, request)
-        voice.operation = call.operation
-        const response = await answerCall(endpoint, arrival, watch ? { ...call, watch } : call, envelopeOf(voice))
-        const isUnanswered = formOf(voice.dialect).hasNotifications && isNotification(body)
+        target.dialect = first
+        if (others.length > 0) target.dialect = await settle([first, ...others], endpoint, rpc, incoming)
+        const call = callOf(endpoint, target.dialect, rpc, request)
+        target.operation = call.operation
+        const response = await answerCall(endpoint, incoming, watch ? { ...call, watch } : call, envelopeOf(target))
+        const isUnanswered = formOf(target.dialect).hasNotifications && isNotification(body)
         return isUnanswered ? await withoutBody(response) : response
       } catch (caught) {
         const error = A2AError.from(caught)
         endpoint.onError(error)
         watch?.ended(error)
-        return asEvent(error, voice, factsOf(endpoint, request.headers)) ?? errorAnswer(error, voice)
+        return asEvent(error, target, factsOf(endpoint, request.headers)) ?? errorAnswer(error, target)
       }
     },
     async refuse(request, error) {
       const version = readVersion(request.headers, request.url)
-      const voice: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
+      const target: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
       try {
         const body = await readJson(request, { ...endpoint.limits, bodyBytes: maxPeekBytes })
-        voice.id = requestIdOf(body)
-        voice.dialect = spokenIn(endpoint, readEnvelope(body), version)[0]
+        target.id = requestIdOf(body)
+        target.dialect = spokenIn(endpoint, readEnvelope(body), version)[0]
       } catch {
         // The request is refused anyway.
       }
-      return errorAnswer(error, voice)
+      return errorAnswer(error, target)
     },
   }
 }
@@ -111,10 +111,10 @@ async function settle(
   candidates: readonly [Dialect, ...Dialect[]],
   endpoint: BindingHandler,
   { params }: RpcRequest,
-  arrival: IncomingCall,
+  incoming: IncomingCall,
 ): Promise<Dialect> {
   const id = isObject(params) ? params.id : undefined
-  const name = typeof id === 'string' ? await endpoint.createdIn(id, arrival) : undefined
+  const name = typeof id === 'string' ? await endpoint.createdIn(id, incoming) : undefined
   return candidates.find((dialect) => dialect.name === name) ?? candidates[0]
 }
 

@@ -11,7 +11,7 @@ import { type BindingHandler, type IncomingCall, readVersion } from '../transpor
 
 /** A request whose method and path match a route of at least one dialect. */
 export interface RestCall {
-  answer(arrival: IncomingCall): Promise<Response>
+  answer(incoming: IncomingCall): Promise<Response>
   /** Encodes the error of a refused call. */
   refuse(error: A2AError): Response
 }
@@ -38,7 +38,7 @@ export function createRestServer(endpoint: BindingHandler): RestServer {
       const actions = found.filter(([, { route }]) => isAction(route))
       const matches = new Map(actions.length > 0 ? actions : found)
       return {
-        answer: (arrival) => answer(endpoint, request, arrival, matches),
+        answer: (incoming) => answer(endpoint, request, incoming, matches),
         refuse: (error) => errorAnswer(error, likelyDialect(matches, request), request),
       }
     },
@@ -64,14 +64,14 @@ const routeMethods = ['GET', 'POST', 'DELETE'] as const
 async function answer(
   endpoint: BindingHandler,
   request: Request,
-  arrival: IncomingCall,
+  incoming: IncomingCall,
   matches: ReadonlyMap<Dialect, Match>,
 ): Promise<Response> {
   let dialect = likelyDialect(matches, request)
   let match: Match | undefined
-  const watch = endpoint.observe && new CallTracker(endpoint.observe, { ...arrival, binding: 'HTTP+JSON' })
+  const watch = endpoint.observe && new CallTracker(endpoint.observe, { ...incoming, binding: 'HTTP+JSON' })
   try {
-    const body = request.method === 'POST' ? await readJson(request, arrival, endpoint.limits) : undefined
+    const body = request.method === 'POST' ? await readJson(request, incoming, endpoint.limits) : undefined
     const version = readVersion(request.headers, request.url)
     const { assumeV1, dialects } = endpoint
     const [best] = negotiate(dialects, { version, isSpokenIn: (each) => matches.has(each), assumeV1 })
@@ -97,7 +97,7 @@ async function answer(
       watch,
       createStreamEncoder: (facts) => form.createStreamEncoder({ operation, params, newId: endpoint.newId, facts }),
     }
-    return await answerCall(endpoint, arrival, call, envelopeOf(form, request, endpoint))
+    return await answerCall(endpoint, incoming, call, envelopeOf(form, request, endpoint))
   } catch (caught) {
     const error = A2AError.from(caught)
     endpoint.onError(error)
@@ -138,10 +138,10 @@ function errorAnswer(error: A2AError, dialect: Dialect, request: Request, match?
 /** An empty body is an empty request (R-CANCEL-6, R-REST-5), and so is `null` (R3-PB-3). */
 async function readJson(
   request: Request,
-  arrival: IncomingCall,
+  incoming: IncomingCall,
   limits: RequestLimits,
 ): Promise<Record<string, unknown>> {
-  const body = (arrival.body === undefined ? await parseBody(request, limits) : arrival.body) ?? {}
+  const body = (incoming.body === undefined ? await parseBody(request, limits) : incoming.body) ?? {}
   if (isObject(body)) return body
   throw new A2AError('INVALID_PARAMS', 'The request body must be an object')
 }

@@ -12,7 +12,7 @@ interface Change {
   readonly state: keyof Messages['registry']['health'] | undefined
 }
 
-const mostChanges = 100
+const maxChanges = 100
 
 /** Changes in the registry since the screen was opened, newest first. */
 export function LiveChanges(): ReactNode {
@@ -28,7 +28,7 @@ export function LiveChanges(): ReactNode {
       count += 1
       const what = namespace === undefined ? '' : `${namespace}/${name}`
       const change = { id: count, at: Date.now(), type: type as Change['type'], what, state: state as Change['state'] }
-      setChanges((before) => [change, ...before].slice(0, mostChanges))
+      setChanges((before) => [change, ...before].slice(0, maxChanges))
     })
   }, [tab, registry.changes])
   return (

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
-import { applyEvent, foldEvents, TaskFold } from './apply-event.js'
 import type { EventBody, TaskEvent } from './event.js'
 import { isTerminal, type Task, type TaskState, taskStates } from './task.js'
+import { applyEvent, foldEvents, TaskFold } from './task-fold.js'
 
 const task: Task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
 
