@@ -15,7 +15,7 @@ export interface VersionRequest {
   /** The `A2A-Version` header, else the query parameter of that name; empty means absent. */
   readonly version: string | undefined
   /** Whether this dialect has the method or path. */
-  readonly isSpokenIn: (dialect: Dialect) => boolean
+  readonly isServedIn: (dialect: Dialect) => boolean
   /** Serve a call without a version that can only be v1.0, so that plain `curl` works. */
   readonly assumeV1: boolean
 }
@@ -27,10 +27,10 @@ export interface VersionRequest {
  */
 export function negotiate(
   offered: readonly Dialect[],
-  { version, isSpokenIn, assumeV1 }: VersionRequest,
+  { version, isServedIn, assumeV1 }: VersionRequest,
 ): readonly Dialect[] {
   const asked = askedVersion(version)
-  const matching = offered.filter((dialect) => accepts(dialect, asked) && isSpokenIn(dialect))
+  const matching = offered.filter((dialect) => accepts(dialect, asked) && isServedIn(dialect))
   if (asked === undefined) {
     // Ambiguous calls resolve to the older version: only v1.0 requires callers to state their version.
     const older = matching.filter((dialect) => !dialect.requiresVersion)

@@ -90,7 +90,7 @@ function understand(
   // The service implies the dialect. A version is optional, but must match (R-VER-4).
   const version = readVersion(headers)
   if (version && version !== dialect.versions[0])
-    negotiate([dialect], { version, isSpokenIn: () => true, assumeV1: true })
+    negotiate([dialect], { version, isServedIn: () => true, assumeV1: true })
   const endpoint = endpointOf(access, params)
   const { watch } = listener
   listener.onError = endpoint.onError

@@ -102,8 +102,8 @@ function spokenIn(
   { method }: RpcRequest,
   version: string | undefined,
 ): readonly [Dialect, ...Dialect[]] {
-  const isSpokenIn = ({ jsonrpc }: Dialect) => jsonrpc?.methods.has(method) === true
-  return negotiate(dialects, { version, isSpokenIn, assumeV1 }) as [Dialect, ...Dialect[]] // it names at least one
+  const isServedIn = ({ jsonrpc }: Dialect) => jsonrpc?.methods.has(method) === true
+  return negotiate(dialects, { version, isServedIn, assumeV1 }) as [Dialect, ...Dialect[]] // it names at least one
 }
 
 /** For methods that several versions have, chooses the dialect that created the task (RM-DET-4). */

@@ -74,7 +74,7 @@ async function answer(
     const body = request.method === 'POST' ? await readJson(request, incoming, endpoint.limits) : undefined
     const version = readVersion(request.headers, request.url)
     const { assumeV1, dialects } = endpoint
-    const [best] = negotiate(dialects, { version, isSpokenIn: (each) => matches.has(each), assumeV1 })
+    const [best] = negotiate(dialects, { version, isServedIn: (each) => matches.has(each), assumeV1 })
     dialect = best ?? dialect
     match = matches.get(dialect)
     if (!match)
