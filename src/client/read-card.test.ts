@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ClientDialect } from '../dialects/client-dialect.js'
+import { withClientDialects } from '../dialects/clients.js'
 import { A2AError } from '../model/errors.js'
 import { taskRestCard, v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
 import { readCard } from './read-card.js'
@@ -64,6 +66,21 @@ describe('readCard', () => {
           expect(caught).toMatchObject({ name: 'A2AError', code: 'INVALID_AGENT_RESPONSE' })
         }
       }),
+    )
+  })
+
+  it('reports errors of a dialect as INVALID_AGENT_RESPONSE, and skips one that fails to recognise', () => {
+    const cause = new RangeError('bug')
+    const fail = () => {
+      throw cause
+    }
+    const v1 = withClientDialects().get('v1') as ClientDialect
+    const dialectWith = (recognise: () => 'certain', name = 'own') =>
+      withClientDialects([{ ...v1, name, card: { ...v1.card, recognise, decode: fail } } as ClientDialect])
+    expect(readCard(v1Card(url), dialectWith(fail)).dialect).toBe('v1')
+    const own = new Map([...dialectWith(() => 'certain')].filter(([name]) => name === 'own'))
+    expect(() => readCard(v1Card(url), own)).toThrow(
+      expect.objectContaining({ name: 'A2AError', code: 'INVALID_AGENT_RESPONSE', cause }),
     )
   })
 

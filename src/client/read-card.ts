@@ -1,4 +1,5 @@
 /** Reads a card of any dialect into the model (RM-CARD-3). */
+import type { ClientCardForm } from '../dialects/client-dialect.js'
 import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
 import type { DialectName } from '../dialects/dialect.js'
 import type { AgentCard } from '../model/agent-card.js'
@@ -22,11 +23,9 @@ export function readCard(raw: unknown, dialects: ClientDialects = withClientDial
     assertShortUrls(card)
     return { card, dialect, isGuess }
   } catch (caught) {
-    if (!(caught instanceof A2AError)) throw caught
-    throw new A2AError('INVALID_AGENT_RESPONSE', `The card cannot be read: ${caught.message}`, {
-      ...caught.details,
-      cause: caught,
-    })
+    // Dialects of users may throw anything.
+    const { message, details } = caught instanceof A2AError ? caught : { message: `${dialect} failed to decode it` }
+    throw new A2AError('INVALID_AGENT_RESPONSE', `The card cannot be read: ${message}`, { ...details, cause: caught })
   }
 }
 
@@ -54,8 +53,18 @@ function assertShortUrls({ supportedInterfaces, securitySchemes = {} }: AgentCar
 function recognise(raw: Readonly<Record<string, unknown>>, dialects: ClientDialects) {
   for (const sureness of ['certain', 'likely', 'possible'] as const) {
     for (const { name, card } of dialects.values()) {
-      if (card?.recognise(raw) === sureness) return { dialect: name, form: card, isGuess: sureness !== 'certain' }
+      if (card && surenessOf(card, raw) === sureness)
+        return { dialect: name, form: card, isGuess: sureness !== 'certain' }
     }
   }
   throw new A2AError('INVALID_AGENT_RESPONSE', 'The card cannot be read: it is not a card of any supported version')
+}
+
+/** A dialect that throws does not recognise the card. */
+function surenessOf(form: ClientCardForm, raw: Readonly<Record<string, unknown>>) {
+  try {
+    return form.recognise(raw)
+  } catch {
+    return undefined
+  }
 }
