@@ -119,7 +119,7 @@ export interface AgentClient extends ClientOperations {
   conversation(start?: { readonly contextId?: string; readonly taskId?: string }): Conversation
   /** Returns a handle of a task. Sends nothing. */
   task(id: string): TaskHandle
-  /** Closes the open connections. */
+  /** Closes the open connections. If `connect` started the agent, ends it too and aborts its turns. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -97,7 +97,10 @@ export interface ConnectOptions {
   readonly fetch?: typeof fetch
   /** Called with every request, response and stream chunk, with secrets redacted. */
   readonly onWire?: (entry: WireEntry) => void
-  /** Called when the connection works, but not as expected: a problem of the card, withheld credentials, a fallback. */
+  /**
+   * Called when the connection works, but not as expected: a problem of the card, withheld credentials, a fallback. Errors
+   * that it throws are ignored.
+   */
   readonly onWarning?: (warning: ConnectWarning) => void
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { type AgentService, apiKey as requireKey, bearer as requireToken, serve } from 'dragoman'
+import { type AgentService, agent as defineAgent, apiKey as requireKey, bearer as requireToken, serve } from 'dragoman'
 import { createHandler, generateSigningKey } from 'dragoman/server'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { echoAgent } from '../testing/echo-agent.js'
 import { hostile } from '../transports/grpc/client.fixture.js'
 import { v1Card } from './cards.fixture.js'
@@ -128,6 +128,40 @@ describe('connect', () => {
         break
       }
       expect(JSON.stringify(await client.getTask({ id }))).toBe(before)
+      await handler.close()
+    })
+
+    it('aborts the turns of the agent that it started when it is closed', { timeout: 8000 }, async () => {
+      let begin = () => {}
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve
+      })
+      let wasAborted = false
+      const client = await connect(
+        defineAgent('Waiting', async function* ({ signal }) {
+          yield 'first'
+          begin()
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          wasAborted = true
+        }),
+      )
+      const asked = client.ask('hello').catch(() => undefined)
+      await begun
+      await client.close()
+      expect(wasAborted).toBe(true)
+      await asked
+    })
+
+    it('limits an infinite `timeoutMs` to the longest timer', async () => {
+      const handler = await createHandler(echoAgent)
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      for (const ref of [handler, handler.services.get('Echo') as AgentService]) {
+        await using client = await connect(ref, { timeoutMs: Number.POSITIVE_INFINITY })
+        expect((await client.ask('hello')).text).toBe('hello')
+      }
+      const delays = timers.mock.calls.map(([, delayMs = 0]) => delayMs)
+      timers.mockRestore()
+      expect(Math.max(...delays)).toBe(0x7fff_ffff)
       await handler.close()
     })
 
@@ -405,6 +439,20 @@ describe('connect', () => {
         { code: 'interface-fallback', message: expect.stringContaining('HTTP 40'), choice: { url: served.url } },
       ])
     }
+  })
+
+  it('ignores errors of `onWarning`', async () => {
+    await using served = await serve(echoAgent)
+    const at = (url: string) => ({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' })
+    const supportedInterfaces = [at(`${served.url}wrong`), at(served.url)]
+    let warnings = 0
+    const onWarning = () => {
+      warnings += 1
+      throw new Error('onWarning failed')
+    }
+    await using agent = await connect(v1Card(served.url, { supportedInterfaces }), { onWarning })
+    expect((await agent.ask('hello')).text).toBe('hello')
+    expect(warnings).toBeGreaterThan(0)
   })
 
   it('continues the task that asked a question', async () => {

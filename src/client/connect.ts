@@ -49,7 +49,7 @@ import { traceCalls } from './trace-calls.js'
  *
  * `ref` is the address, the name or the card of an agent. It can also be in this process, and is then called without a
  * port: a handler (of `createHandler`, or any function from `Request` to `Response`), an `AgentService`, or an agent,
- * which runs until the client is closed. Of a handler with several agents, the first is called.
+ * which runs until the client is closed: `close` aborts its turns. Of a handler with several agents, the first is called.
  *
  * Throws `TransportError` if the agent cannot be reached or offers no interface that can be used, and `A2AError` if its
  * card is protected or cannot be read.
@@ -61,7 +61,7 @@ export async function connect(ref: ConnectTarget, options: ConnectOptions = {}):
   assertOptions('connect', { dialect: options.dialect }, { dialect: [...dialects.keys()] })
   assertCredentials(options.credentials)
   assertResolvers(options.resolvers)
-  const warn = options.onWarning ?? (() => undefined)
+  const warn = warnWith(options.onWarning)
   const found = await findInstances(ref, options, dialects, warn)
   const opened = found.map((agent) => openInstance(agent, options, dialects, warn))
   const instances = new InstanceFallback(opened, ({ interfaces }, reason) => {
@@ -84,6 +84,15 @@ export async function connect(ref: ConnectTarget, options: ConnectOptions = {}):
     },
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Ignores errors of `onWarning`: a warning must not fail a call, or leave a started agent running. */
+function warnWith(onWarning: ConnectOptions['onWarning']): (warning: ConnectWarning) => void {
+  return (warning) => {
+    try {
+      onWarning?.(warning)
+    } catch {}
   }
 }
 

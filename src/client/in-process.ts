@@ -24,7 +24,7 @@ export async function inProcessTarget(ref: unknown, options: ConnectOptions): Pr
   if (typeof ref.handler !== 'function' || !isObject(ref.card)) return undefined
   const { createHandler } = await import('#handler')
   const handler = await createHandler(ref as never) // an agent: nothing else has a card and a handler
-  return { handle: (request) => handler.fetch(request), url: localUrl, close: () => handler.close() }
+  return { handle: (request) => handler.fetch(request), url: localUrl, close: () => handler.close({ deadlineMs: 0 }) }
 }
 
 const localUrl = 'http://localhost'

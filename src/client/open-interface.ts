@@ -58,7 +58,8 @@ export function createOpener(
   options: ConnectOptions,
   dialects: ClientDialects,
 ): (choice: Choice) => OpenedInterface {
-  const { credentials, headers = {}, timeoutMs = defaultTimeoutMs } = options
+  const { credentials, headers = {} } = options
+  const timeoutMs = Math.min(options.timeoutMs ?? defaultTimeoutMs, maxTimerMs)
   const authorizer =
     credentials &&
     createAuthorizer(callee.card, credentials, {
