@@ -77,4 +77,58 @@ describe('a dialect of the user', () => {
       "Write 'toy', 'v1'",
     )
   })
+
+  it('must not share its name with another dialect of the user', async () => {
+    const problem = 'Two dialects are called toy: give one of them another name'
+    const second = { ...toy, versions: ['8.0'] }
+    await expect(createHandler(shout, { dialects: [toy, { dialect: second, path: '/x' }] })).rejects.toThrow(problem)
+    const clients = [toyClient, { ...toyClient, versions: ['8.0'] }]
+    await expect(connect('http://localhost:1', { dialects: clients })).rejects.toThrow(problem)
+  })
+
+  it('cannot take over versions or methods of another dialect, unless it is pinned', async () => {
+    const sameVersion = { ...toy, versions: ['7.0', '1.0'] }
+    await expect(createHandler(shout, { dialects: ['v1', sameVersion] })).rejects.toThrow(
+      "toy and v1 have the same version 1.0: pin toy to a path: { dialect: …, path: '/toy' }",
+    )
+    const methods = new Map([...(toy.jsonrpc?.methods ?? []), ['message/send', 'sendMessage'] as const])
+    const sameMethod = { ...toy, jsonrpc: toy.jsonrpc && { ...toy.jsonrpc, methods } } as typeof toy
+    await expect(createHandler(shout, { dialects: ['v0.3', sameMethod] })).rejects.toThrow(
+      'toy and v0.3 have the same method message/send',
+    )
+    const handler = await createHandler(shout, { dialects: ['v0.3', { dialect: sameMethod, path: '/toy' }] })
+    await handler.close()
+  })
+
+  it.each(['', '/.well-known', '/healthz', 'toy'])('cannot have the default path %j', async (defaultPath) => {
+    await expect(createHandler(shout, { dialects: ['v1', { ...toy, defaultPath }] })).rejects.toThrow(
+      'A dialect cannot be pinned to',
+    )
+  })
+
+  it.each([
+    [{ name: '' }, 'A dialect must be an object with a `name`'],
+    [{ versions: undefined }, 'Invalid dialect toy: `versions` must be a list of strings'],
+    [{ jsonrpc: {} }, 'Invalid dialect toy: `jsonrpc.operations` must be an object'],
+    [{ jsonrpc: { ...toy.jsonrpc, methods: { 'toy.say': 'sendMessage' } } }, '`jsonrpc.methods` must be a Map'],
+    [{ defaultPath: 5 }, 'Invalid dialect toy: `defaultPath` must be a string'],
+  ])('is refused on the server with %j', async (wrong, problem) => {
+    const dialects = ['v1', { ...toy, ...wrong } as typeof toy]
+    await expect(createHandler(shout, { dialects })).rejects.toThrow(problem)
+  })
+
+  it('is refused on the server if it is no object, or its path is no string', async () => {
+    await expect(createHandler(shout, { dialects: [null as never] })).rejects.toThrow('A dialect must be an object')
+    const pinned = { dialect: toy, path: 5 as never }
+    await expect(createHandler(shout, { dialects: [pinned] })).rejects.toThrow('must be a string')
+  })
+
+  it.each([
+    [{ name: '' }, 'A dialect must be an object with a `name`'],
+    [{ versions: '7.0' }, 'Invalid dialect toy: `versions` must be a list of strings'],
+    [{ jsonrpc: { ...toyClient.jsonrpc, methods: new Map() } }, '`jsonrpc.methods` must be an object'],
+  ])('is refused in the client with %j', async (wrong, problem) => {
+    const dialects = [{ ...toyClient, ...wrong } as typeof toyClient]
+    await expect(connect('http://localhost:1', { dialects })).rejects.toThrow(problem)
+  })
 })

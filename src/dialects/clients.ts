@@ -1,5 +1,6 @@
 import { chatRpcClient } from './chat-rpc/client.js'
 import type { ClientDialect } from './client-dialect.js'
+import { assertDialect, assertDistinctNames } from './dialect.js'
 import { invokeClient } from './invoke/client.js'
 import { taskRestClient } from './task-rest/client.js'
 import { v0_1Client, v0_1GoClient } from './v0_1/client.js'
@@ -24,9 +25,10 @@ const builtIn: ClientDialects = new Map(clientDialects.map((each) => [each.name,
 
 /** The dialects of this package, preceded by dialects of the user. */
 export function withClientDialects(own: readonly ClientDialect[] = []): ClientDialects {
-  if (!Array.isArray(own) || own.some((each) => typeof each?.name !== 'string'))
-    throw new TypeError('`dialects` must be a list of client dialects: `dialects: [myDialect]`')
+  if (!Array.isArray(own)) throw new TypeError('`dialects` must be a list of client dialects: `dialects: [myDialect]`')
   if (own.length === 0) return builtIn
+  for (const each of own) assertDialect(each, 'client')
+  assertDistinctNames(own)
   const taken = own.find(({ name }) => builtIn.has(name))
   if (taken) throw new TypeError(`A dialect is called ${taken.name} already: give yours another name`)
   return new Map([...own.map((each) => [each.name, each] as const), ...builtIn])

@@ -9,6 +9,7 @@
 import type { AgentCard, Binding, CardSigningForm } from '../model/agent-card.js'
 import type { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
+import { isObject } from '../model/is-object.js'
 import type { Operation } from '../model/operations.js'
 import type { CallTraits, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
@@ -38,6 +39,51 @@ export interface DialectFacts {
   readonly isListed?: boolean
   /** Requests can name a tenant. */
   readonly hasTenants?: boolean
+}
+
+const isNamed = (value: unknown) => isObject(value) && !isMap(value)
+const isMap = (value: unknown) => value instanceof Map
+
+/** Forms, their members, the check of the member's type, and the name of that type. */
+const clientMembers = [
+  ['jsonrpc', 'methods', isNamed, 'an object'],
+  ['jsonrpc', 'operations', isNamed, 'an object'],
+  ['rest', 'operations', isNamed, 'an object'],
+  ['grpc', 'rpcs', isNamed, 'an object'],
+  ['grpc', 'operations', isNamed, 'an object'],
+] as const
+const serverMembers = [
+  ...clientMembers.filter(([, member]) => member === 'operations'),
+  ['jsonrpc', 'methods', isMap, 'a Map'],
+  ['rest', 'routes', Array.isArray, 'a list'],
+  ['grpc', 'rpcs', isMap, 'a Map'],
+] as const
+
+/** Throws a `TypeError` that names the member unless a dialect of the user has the members that every call needs. */
+export function assertDialect(dialect: unknown, side: 'server' | 'client'): void {
+  if (!isObject(dialect) || typeof dialect.name !== 'string' || dialect.name === '')
+    throw new TypeError('A dialect must be an object with a `name`: write `dialects: [myDialect]`')
+  const { name, versions, defaultPath } = dialect
+  if (!Array.isArray(versions) || versions.some((each) => typeof each !== 'string'))
+    throw new TypeError(`Invalid dialect ${name}: \`versions\` must be a list of strings, such as ['7.0']`)
+  if (defaultPath !== undefined && typeof defaultPath !== 'string')
+    throw new TypeError(`Invalid dialect ${name}: \`defaultPath\` must be a string, such as '/legacy'`)
+  for (const [form, member, isRight, wanted] of side === 'server' ? serverMembers : clientMembers) {
+    const members = dialect[form]
+    if (members !== undefined && !(isObject(members) && isRight(members[member])))
+      throw new TypeError(`Invalid dialect ${name}: \`${form}.${member}\` must be ${wanted}`)
+  }
+}
+
+/** Throws a `TypeError` if two different dialects have one name. */
+export function assertDistinctNames(dialects: readonly DialectFacts[]): void {
+  const byName = new Map<string, DialectFacts>()
+  for (const dialect of dialects) {
+    const { name } = dialect
+    if ((byName.get(name) ?? dialect) !== dialect)
+      throw new TypeError(`Two dialects are called ${name}: give one of them another name`)
+    byName.set(name, dialect)
+  }
 }
 
 const formBindings = { jsonrpc: 'JSONRPC', rest: 'HTTP+JSON', grpc: 'GRPC' } as const satisfies Record<string, Binding>

@@ -1,5 +1,6 @@
+import { isObject } from '../model/is-object.js'
 import { chatRpc } from './chat-rpc/index.js'
-import type { Dialect, DialectName } from './dialect.js'
+import { assertDialect, assertDistinctNames, type Dialect, type DialectName } from './dialect.js'
 import { createInvoke, type InvokeOptions } from './invoke/index.js'
 import { taskRest } from './task-rest/index.js'
 import { v0_1, v0_1Go } from './v0_1/index.js'
@@ -52,12 +53,18 @@ export function chosenDialects(
 ): readonly { readonly dialect: Dialect; readonly path?: string }[] {
   if (choice === undefined) return known.filter(({ isDefault }) => isDefault).map((dialect) => ({ dialect }))
   if (choice === 'all') return known.map((dialect) => ({ dialect }))
-  return choice.map((each) => {
+  const chosen = choice.map((each) => {
     if (typeof each === 'string') return { dialect: find(each, known) }
-    if (!('dialect' in each)) return { dialect: asOwn(each, known) }
+    if (!isPinned(each)) return { dialect: asOwn(each, known) }
     const { dialect, path } = each
     return { dialect: typeof dialect === 'string' ? find(dialect, known) : asOwn(dialect, known), path }
   })
+  assertDistinctNames(chosen.map(({ dialect }) => dialect))
+  return chosen
+}
+
+function isPinned(each: Dialect | PinnedDialect): each is PinnedDialect {
+  return isObject(each) && 'dialect' in each
 }
 
 function find(name: string, known: readonly Dialect[]): Dialect {
@@ -68,8 +75,7 @@ function find(name: string, known: readonly Dialect[]): Dialect {
 }
 
 function asOwn(dialect: Dialect, known: readonly Dialect[]): Dialect {
-  if (typeof dialect.name !== 'string')
-    throw new TypeError("A dialect must have a name: write `dialects: ['v1', myDialect]`")
+  assertDialect(dialect, 'server')
   if (known.some(({ name }) => name === dialect.name))
     throw new TypeError(`A dialect is called ${dialect.name} already: give yours another name`)
   return dialect

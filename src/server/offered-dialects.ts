@@ -15,8 +15,8 @@ export function offeredDialects(choice?: DialectChoice, options: DialectOptions 
   const known = createDialects(options)
   const recognised = new Set<Dialect>()
   const pinned = new Map<string, Dialect>()
-  for (const { dialect, path } of chosenDialects(choice, known)) {
-    const at = path === undefined ? dialect.defaultPath : pathOf(path, dialect)
+  for (const { dialect, path = dialect.defaultPath } of chosenDialects(choice, known)) {
+    const at = path === undefined ? undefined : pathOf(path, dialect)
     if (at === undefined) recognised.add(dialect)
     else if (pinned.has(at)) throw new TypeError(`Two dialects are pinned to ${at}: give one of them another path`)
     else pinned.set(at, dialect)
@@ -25,6 +25,7 @@ export function offeredDialects(choice?: DialectChoice, options: DialectOptions 
   assertDistinct([...recognised])
   // Recognition prefers newer dialects, so the order of this package counts, then that of the user's own ones.
   const own = [...recognised].filter((dialect) => !known.includes(dialect))
+  for (const dialect of own) for (const other of recognised) if (other !== dialect) assertSeparate(dialect, other)
   return { recognised: [...known.filter((dialect) => recognised.has(dialect)), ...own], pinned }
 }
 
@@ -43,8 +44,24 @@ function assertDistinct(recognised: readonly Dialect[]): void {
   }
 }
 
+/** Throws if a dialect of the user would take calls of another one: by a version, or by a method at the same address. */
+function assertSeparate(own: Dialect, other: Dialect): void {
+  const advice = `pin ${own.name} to a path: { dialect: …, path: '/${own.name}' }`
+  const version = own.versions.find((each) => other.versions.includes(each))
+  if (version !== undefined)
+    throw new TypeError(`${own.name} and ${other.name} have the same version ${version}: ${advice}`)
+  const [paths, otherPaths] = [own, other].map(({ jsonrpc }) => jsonrpc?.paths ?? [''])
+  if (!paths?.some((path) => otherPaths?.includes(path))) return
+  const methods = [...(own.jsonrpc?.methods.keys() ?? [])]
+  const method = methods.find((each) => other.jsonrpc?.methods.has(each))
+  if (method !== undefined)
+    throw new TypeError(`${own.name} and ${other.name} have the same method ${method}: ${advice}`)
+}
+
 /** Returns undefined for the agent's own address. Dialects with fixed paths have no other address there. */
 function pathOf(path: string, { jsonrpc }: Dialect): string | undefined {
+  if (typeof path !== 'string')
+    throw new TypeError('The `path` of a dialect must be a string: write a path such as /legacy')
   if (path === '/' && jsonrpc && !jsonrpc.paths) return undefined
   const trimmed = withoutTrailingSlashes(path)
   const [, first = ''] = trimmed.split('/')
