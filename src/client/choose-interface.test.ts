@@ -29,7 +29,7 @@ const many = v1Card(origin, {
 })
 
 describe('chooseInterface', () => {
-  it('keeps to the order of the card, and to what is spoken (R-CARD-4, R-CB-3, RM-CARD-4, RM-CARD-5)', () => {
+  it('chooses the first supported interface in card order (R-CARD-4, R-CB-3, RM-CARD-4, RM-CARD-5)', () => {
     expect(spell(many)).toEqual([
       'v1 GRPC agent.example:50051',
       `v1 HTTP+JSON ${origin}/rest`,
@@ -39,7 +39,7 @@ describe('chooseInterface', () => {
     expect(spell(many, { hasGrpc: false })[0]).toBe(`v1 HTTP+JSON ${origin}/rest`)
   })
 
-  it('says of each interface why', () => {
+  it('reports the reason for each interface', () => {
     const [first] = choose(many, { hasGrpc: false })
     expect(first?.reasons).toEqual([
       'Passed over GRPC 1.0 at agent.example:50051: gRPC is not available',
@@ -57,14 +57,14 @@ describe('chooseInterface', () => {
     expect(second).not.toHaveProperty('tenant')
   })
 
-  it('keeps to wishes', () => {
+  it('applies the requested dialect and binding', () => {
     expect(spell(many, { binding: 'JSONRPC' })).toEqual([`v1 JSONRPC ${origin}/rpc`, `v0.3 JSONRPC ${origin}/old`])
     expect(spell(many, { dialect: 'v0.3' })).toEqual([`v0.3 JSONRPC ${origin}/old`])
     expect(spell(many, { protocol: '0.3' })).toEqual([`v0.3 JSONRPC ${origin}/old`])
     expect(() => spell(many, { dialect: 'v0.3', binding: 'GRPC' })).toThrow('offers no interface that can be used')
   })
 
-  it('does not go back to an older version when pinned (RM-CARD-4)', () => {
+  it('does not choose an older version when pinned (RM-CARD-4)', () => {
     const mixed = v1Card(origin, {
       supportedInterfaces: [
         { url: `${origin}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
@@ -88,7 +88,7 @@ describe('chooseInterface', () => {
     expect(spell(v0_3Card(origin, { protocolVersion: '0.2.5' }))).toEqual([`v0.3 JSONRPC ${origin}`])
   })
 
-  it('has something to fall back on where the card does not say its version (RM-CARD-3)', () => {
+  it('returns fallbacks if the card has no version (RM-CARD-3)', () => {
     expect(spell(v0_1Card(origin))).toEqual([`v0.1 JSONRPC ${origin}`, `v0.3 JSONRPC ${origin}`])
     expect(spell(v0_1Card(origin, { securitySchemes: {} }))).toEqual([
       `v0.3 JSONRPC ${origin}`,
@@ -101,7 +101,7 @@ describe('chooseInterface', () => {
     expect(spell(v0_1Card(origin), { pin: true })).toHaveLength(1)
   })
 
-  it('speaks dialects that no card names where it is told to (RL-ALL-5)', () => {
+  it('uses a requested dialect that no card declares (RL-ALL-5)', () => {
     expect(spell(v0_1Card(origin), { dialect: 'task-rest' })).toEqual([`task-rest HTTP+JSON ${origin}`])
     expect(spell(v0_1Card(origin), { dialect: 'v0.1-go' })).toEqual([`v0.1-go JSONRPC ${origin}`])
     expect(spell(v0_3Card(origin), { dialect: 'chat-rpc' })).toEqual([`chat-rpc JSONRPC ${origin}`])
@@ -122,9 +122,9 @@ describe('chooseInterface', () => {
       ['no address', at('http://')],
       ['another scheme', at('file:///etc/passwd')],
       ['a script', at('javascript:alert(1)')],
-    ])('are passed over: %s', (_, raw) => expect(() => choose(raw)).toThrow('offers no interface that can be used'))
+    ])('are skipped: %s', (_, raw) => expect(() => choose(raw)).toThrow('offers no interface that can be used'))
 
-    it('are passed over in favour of an interface at home', () => {
+    it('are skipped in favour of an interface at the origin of the card', () => {
       const raw = v1Card(origin, {
         supportedInterfaces: [
           { url: 'https://evil.example/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
@@ -135,7 +135,7 @@ describe('chooseInterface', () => {
       expect(choose(raw)[0]?.reasons[0]).toContain('add https://evil.example to `allowedOrigins` if that is right')
     })
 
-    it('are fine when they are allowed, when only the port differs, and when the card was given', () => {
+    it('are accepted if allowed, if only the port differs, or if the user passed the card', () => {
       expect(spell(at('https://other.example/rpc'), { allowedOrigins: ['https://other.example/'] })).toHaveLength(1)
       expect(spell(at('other.example:50051', 'GRPC'), { allowedOrigins: ['other.example:50051'] })).toHaveLength(1)
       expect(spell(at('https://other.example/rpc'), { allowedOrigins: ['*'] })).toHaveLength(1)
@@ -144,7 +144,7 @@ describe('chooseInterface', () => {
       expect(chooseInterface(readCard(at('https://other.example/rpc')), { hasGrpc: false })).toHaveLength(1)
     })
 
-    it('knows the names of this machine', () => {
+    it('recognises the names of the local host', () => {
       const local = { origin: 'http://localhost:8001', url: 'http://localhost:8001/.well-known/agent-card.json' }
       expect(spell(at('http://127.0.0.1:9000/rpc'), {}, local)).toHaveLength(1)
       expect(spell(at('http://0.0.0.0:8001/'), {}, local)).toHaveLength(1)
@@ -158,7 +158,7 @@ describe('chooseInterface', () => {
 })
 
 describe('chooseWithoutCard', () => {
-  it('takes the address and the dialect as they are', () => {
+  it('uses the given URL and dialect', () => {
     expect(chooseWithoutCard(origin, invokeClient, undefined)).toMatchObject({
       dialect: 'invoke',
       binding: 'HTTP+JSON',

@@ -6,7 +6,7 @@ import { createSender } from './guarded-fetch.js'
 import { json, serveHttp } from './http-server.fixture.js'
 import { connect, mutualTls } from './index.js'
 
-/** The smallest agent there is: a card, and one answer to everything. */
+/** A minimal agent: a card, and the same response to every call. */
 function answerOf(path: string, body: string, origin: string, before: readonly object[] = []): object {
   if (path.endsWith('/agent-card.json'))
     return {
@@ -38,7 +38,7 @@ describe('createClientDialer', () => {
       namedOrigins: [`http://agent.example:${named.port}`],
       async lookup(name) {
         asked.push(name)
-        // The agent is on the internet, except for the one connection that this test needs.
+        // The name resolves to a public address, except for the one connection that this test needs.
         return name === 'agent.example' && asked.length > 1 ? ['8.8.8.8'] : ['127.0.0.1']
       },
     })
@@ -68,7 +68,7 @@ describe('createClientDialer', () => {
       json(response, answerOf(request.url ?? '', body, origin))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
+    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on TCP
     try {
       await using agent = await connect(origin, { credentials: mutualTls({ cert, key, ca: cert }) })
       expect((await agent.ask('hi')).text).toBe('hello')
@@ -84,7 +84,7 @@ describe('createClientDialer', () => {
     ['GRPC', 'https://127.0.0.1:PORT'],
     ['HTTP+JSON', 'http://127.0.0.1:PORT/'],
     ['JSONRPC', 'https://127.0.0.1:PORT/rpc'],
-  ])('leads past an interface where nobody is: %s at %s', async (protocolBinding, place) => {
+  ])('skips an unreachable interface: %s at %s', async (protocolBinding, place) => {
     const gone = await serveHttp(() => undefined)
     await gone[Symbol.asyncDispose]()
     const dead = { url: place.replace('PORT', String(gone.port)), protocolBinding, protocolVersion: '1.0' }

@@ -32,7 +32,7 @@ describe('connectAgents', () => {
     expect(agents.to(card(0))).toBe(atWork)
     expect(agents.to(card(299))).toBe(agents.to(card(299)))
     expect(agents.to(card(1))).not.toBe(idle)
-    // Whoever still has one can use it.
+    // A caller that still holds the connection can use it.
     await expect(idle.getTask({ id: 't' }, callBy())).rejects.toMatchObject({ message: expect.any(String) })
     expect(peer.seen.some(({ path }) => path === '/1')).toBe(true)
     answer()

@@ -29,7 +29,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 
 describe('connect', () => {
-  it('asks an agent in three lines', async () => {
+  it('sends a message and returns the answer', async () => {
     await using served = await serve(echoAgent)
     await using agent = await connect(served.url)
     expect((await agent.ask('Hello')).text).toBe('Hello')
@@ -79,7 +79,7 @@ describe('connect', () => {
       await handler.close()
     })
 
-    it('refuses options that a service cannot use', async () => {
+    it('rejects options that do not apply to a service', async () => {
       const handler = await createHandler(echoAgent)
       const service = handler.services.get('Echo') as AgentService
       const refused: ConnectOptions = {
@@ -105,7 +105,7 @@ describe('connect', () => {
       [undefined, 'undefined'],
       ['hello', 'a string'],
       [{ status: 200 }, 'an object'],
-    ])('refuses a handler that returns %j', async (returned, described) => {
+    ])('rejects a handler that returns %j', async (returned, described) => {
       const message = `The handler returned ${described}, expected a Response`
       const handle = (async () => returned) as unknown as () => Promise<Response>
       await expect(connect(handle, { retry: { attempts: 1 } })).rejects.toThrow(message)
@@ -165,7 +165,7 @@ describe('connect', () => {
       await handler.close()
     })
 
-    it('ends the agent that it started when it is closed', async () => {
+    it('stops the agent that it started when it is closed', async () => {
       const client = await connect(echoAgent)
       await client.close()
       await expect(client.ask('hello')).rejects.toThrow()
@@ -185,7 +185,7 @@ describe('connect', () => {
     await expect(collect(agent.stream('hello'))).rejects.toThrow(message)
   })
 
-  it('refuses targets that are not an agent, in types and at run time', async () => {
+  it('rejects targets that are not an agent, in types and at run time', async () => {
     // @ts-expect-error a list
     await expect(connect([])).rejects.toThrow('`connect` needs one agent, got a list')
     // @ts-expect-error a list
@@ -235,7 +235,7 @@ describe('connect', () => {
     ['agent.example', { credentials: requireKey('x') }, /must be made by `apiKeyCredential`/],
     ['agent.example', { credentials: [requireKey('x')] }, /of 'dragoman\/client'/],
     ['agent.example', { credentials: 'secret' }, /write `credentials: apiKeyCredential\('…'\)`/],
-  ])('says what to write in place of connect(%j, %j)', async (ref, options, message) => {
+  ])('names the right call in the error of connect(%j, %j)', async (ref, options, message) => {
     await expect(connect(ref as string, options as object)).rejects.toThrow(message)
   })
 
@@ -259,7 +259,7 @@ describe('connect', () => {
     await using agent = await connect(served.url, { ...options, cache, onWire: (entry) => wire.push(entry) })
     expect((await agent.ask('hi')).text).toBe('hi')
     expect(JSON.stringify(wire)).not.toMatch(/secret|Bearer token/)
-    // A card for one caller is not for the next one.
+    // A protected card is not shared between callers.
     await expect(connect(served.url, { cache })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
@@ -287,7 +287,7 @@ describe('connect', () => {
     },
   )
 
-  it('shows credentials for a card only after a refusal, and only to the origin that the user named', async () => {
+  it('sends credentials for a card only after a rejection, and only to the origin that the user named', async () => {
     const secrets = (server: { readonly seen: readonly { readonly headers: object }[] }) =>
       server.seen.map(({ headers }) => /secret/.test(JSON.stringify(headers)))
     const options = { credentials: apiKeyCredential('secret'), headers: { 'x-also': 'secret too' } }
@@ -302,7 +302,7 @@ describe('connect', () => {
     )
     await expect(connect(moved.origin, options)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     expect([secrets(moved), secrets(other)]).toEqual([[false, true], [false]])
-    // An address that a registry names is not the user's.
+    // A URL from a registry was not named by the user.
     const resolvers = [async () => other.origin]
     await expect(connect('found', { ...options, resolvers, allowPrivate: true })).rejects.toThrow()
     expect(secrets(other)).not.toContain(true)
@@ -321,8 +321,8 @@ describe('connect', () => {
     'sends the credentials that the card requires over %s',
     async (binding) => {
       await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
-      await using stranger = await connect(served.url, { binding })
-      await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+      await using anonymous = await connect(served.url, { binding })
+      await expect(anonymous.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
       const wire: WireEntry[] = []
       await using known = await connect(served.url, {
         binding,
@@ -372,7 +372,7 @@ describe('connect', () => {
     ],
     ['a token', { httpAuthSecurityScheme: { scheme: 'Bearer' } }, bearerCredential('to-be-kept'), ['to-be-kept']],
     ['a password', { httpAuthSecurityScheme: { scheme: 'Basic' } }, basicCredential('me', 'kept'), [btoa('me:kept')]],
-  ])('shows nobody %s, wherever the agent repeats it (R-SEC-5)', async (_what, scheme, credentials, hidden) => {
+  ])('redacts %s wherever the agent repeats it (R-SEC-5)', async (_what, scheme, credentials, hidden) => {
     await using server = await serveHttp(({ path, headers }, response) => {
       if (path.startsWith('/.well-known'))
         return json(
@@ -400,7 +400,7 @@ describe('connect', () => {
     for (const each of [...hidden, 'given-along']) expect(JSON.stringify(wire)).not.toContain(each)
   })
 
-  it('names its version on every request (R-VER-1), and brings credentials in headers only (R-SEC-4)', async () => {
+  it('sends its version with every request (R-VER-1), and credentials in headers only (R-SEC-4)', async () => {
     await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
     const sent: { readonly version: string | null; readonly key: string | null; readonly body: string }[] = []
     const spying: typeof fetch = async (input, init) => {
@@ -418,7 +418,7 @@ describe('connect', () => {
     expect(sent.map(({ body }) => body).join()).not.toContain('secret')
   })
 
-  it('negotiates, and can be pinned so that it does not fall back (R-VER-7)', async () => {
+  it('negotiates the version, and does not fall back from a pinned one (R-VER-7)', async () => {
     await using old = await serve(echoAgent, { dialects: ['v0.3'] })
     await using agent = await connect(old.url)
     expect(agent.choice.dialect).toBe('v0.3')
@@ -497,7 +497,7 @@ describe('connect', () => {
 })
 
 describe('agents from a registry', () => {
-  /** A resolver that finds one card, in a registry at an address. */
+  /** A resolver that finds one card in the registry at a URL. */
   const knowing = (card: object, source?: string) =>
     Object.assign(async () => [card], { ...(source !== undefined && { source }) })
   const here = 'http://127.0.0.1:8020'

@@ -9,7 +9,7 @@ import type { WireEntry } from './wire-log.js'
 
 const get = (url: string, rest: Partial<GuardedRequest> = {}) => ({ method: 'GET', url, headers: {}, ...rest })
 
-/** As the agent of somebody on the internet would be reached. */
+/** Sends as for an agent on the internet. */
 function senderTo(name: string, port: number, options: Partial<SenderOptions> = {}) {
   return createSender({
     namedOrigins: [`http://${name}:${port}`],
@@ -29,7 +29,7 @@ async function failure(promise: Promise<unknown>): Promise<TransportError> {
 }
 
 describe('createSender', () => {
-  it('sends and reads', async () => {
+  it('sends a request and reads the response', async () => {
     await using server = await serveHttp((seen, response) => json(response, { got: seen.body }))
     const send = createSender({ namedOrigins: [server.origin] })
     const request = { method: 'POST', url: `${server.origin}/a`, headers: { 'x-one': '1' }, body: 'hello' }
@@ -39,13 +39,13 @@ describe('createSender', () => {
     expect(server.seen[0]?.headers).toMatchObject({ 'x-one': '1', 'user-agent': userAgent })
   })
 
-  it('passes on statuses without a body', async () => {
+  it('returns statuses without a body', async () => {
     await using server = await serveHttp((_, response) => response.writeHead(304).end())
     expect((await createSender({ namedOrigins: [server.origin] })(get(server.origin))).status).toBe(304)
   })
 
   describe('redirects', () => {
-    it('follows them for GET, up to three', async () => {
+    it('are followed for GET, at most three times', async () => {
       await using server = await serveHttp(({ path }, response) => {
         const left = Number(path.slice(1))
         if (left === 0) json(response, 'true')
@@ -56,7 +56,7 @@ describe('createSender', () => {
       expect((await failure(send(get(`${server.origin}/4`)))).message).toContain('more than 3 times')
     })
 
-    it('follows none for POST', async () => {
+    it('are not followed for POST', async () => {
       await using server = await serveHttp((_, response) => response.writeHead(307, { location: '/other' }).end())
       const send = createSender({ namedOrigins: [server.origin] })
       const refusal = await failure(send({ ...get(server.origin), method: 'POST', body: '{}' }))
@@ -74,7 +74,7 @@ describe('createSender', () => {
       ['a name on a private network', 'http://inside.example/'],
       ['another scheme', 'file:///etc/passwd'],
       ['a place with a password in it', 'http://user:password@other.example:PORT/'],
-    ])('does not follow them to %s', async (_, location) => {
+    ])('are not followed to %s', async (_, location) => {
       await using server = await serveHttp(({ path }, response) =>
         path === '/secret'
           ? json(response, '"secret"')
@@ -85,7 +85,7 @@ describe('createSender', () => {
       expect(server.seen).toHaveLength(1)
     })
 
-    it('follows them to places of the kind the user named, and where everything is allowed', async () => {
+    it('are followed within the network class of the user’s URL, and everywhere if all networks are allowed', async () => {
       await using server = await serveHttp(({ path }, response) =>
         path === '/end'
           ? json(response, '"end"')
@@ -97,7 +97,7 @@ describe('createSender', () => {
       expect(await (await send(get(`http://agent.example:${server.port}/`))).text()).toBe('"end"')
     })
 
-    it('does not go from loopback to other inner places', async () => {
+    it('are not followed from loopback to other private networks', async () => {
       await using server = await serveHttp((_, response) =>
         response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
       )
@@ -106,7 +106,7 @@ describe('createSender', () => {
       )
     })
 
-    it('does not go from https to http', async () => {
+    it('are not followed from https to http', async () => {
       await using server = await serveHttp((_, response) =>
         response.writeHead(302, { location: `http://agent.example:${server.port}/` }).end(),
       )
@@ -115,7 +115,7 @@ describe('createSender', () => {
       expect(refusal.message).toContain('from https to http')
     })
 
-    it('takes no credentials along to another origin', async () => {
+    it('do not carry credentials to another origin', async () => {
       await using other = await serveHttp((_, response) => json(response, '"other"'))
       await using server = await serveHttp((_, response) =>
         response.writeHead(302, { location: `http://other.example:${other.port}/` }).end(),
@@ -129,14 +129,14 @@ describe('createSender', () => {
         expect(other.seen[0]?.headers).not.toHaveProperty(name)
     })
 
-    it('says that a browser does not tell where they lead', async () => {
-      const opaque = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null } as Response // as browsers have it
+    it('fail in browsers, which hide the target', async () => {
+      const opaque = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null } as Response // as browsers return it
       const send = createSender({ namedOrigins: ['http://127.0.0.1'], fetch: async () => opaque })
       expect((await failure(send(get('http://127.0.0.1/')))).failure).toBe('refused')
     })
   })
 
-  it('refuses addresses that were never named, before it asks them', async () => {
+  it('rejects URLs in private networks before it connects', async () => {
     await using server = await serveHttp((_, response) => json(response, '1'))
     const refusal = await failure(createSender({ namedOrigins: ['https://8.8.8.8'] })(get(server.origin)))
     expect(refusal.failure).toBe('refused')
@@ -144,7 +144,7 @@ describe('createSender', () => {
   })
 
   describe('limits', () => {
-    it('reads no more than allowed, announced or not, packed or not', async () => {
+    it('apply to the body size, with or without Content-Length or compression', async () => {
       const long = 'x'.repeat(5000)
       await using server = await serveHttp(({ path }, response) => {
         if (path === '/announced') response.writeHead(200, { 'content-length': '5000' }).end(long)
@@ -161,7 +161,7 @@ describe('createSender', () => {
       expect(await (await enough(get(`${server.origin}/packed`))).text()).toBe(long)
     })
 
-    it('waits no longer than allowed, for the head and for the body', async () => {
+    it('apply to the time for the headers and for the body', async () => {
       await using server = await serveHttp(({ path }, response) => {
         if (path === '/head') return
         response.writeHead(200).write('{')
@@ -172,7 +172,7 @@ describe('createSender', () => {
       expect((await timeoutOf('body', { bodyTimeoutMs: 60 })).message).toContain('within 60 ms')
     })
 
-    it('lets streams take their time and their length', async () => {
+    it('do not apply to streams', async () => {
       let end = () => undefined as unknown
       await using server = await serveHttp((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
@@ -191,7 +191,7 @@ describe('createSender', () => {
       }
     })
 
-    it('limits what answers a stream without being one', async () => {
+    it('apply to a response that is not a stream', async () => {
       await using server = await serveHttp((_, response) => json(response, 'x'.repeat(100)))
       const send = createSender({ namedOrigins: [server.origin], maxBytes: 10 })
       expect((await failure(send(get(server.origin, { isStream: true })))).failure).toBe('refused')
@@ -199,7 +199,7 @@ describe('createSender', () => {
   })
 
   describe('failures', () => {
-    it('says when nothing listens', async () => {
+    it('report a refused connection', async () => {
       const server = await serveHttp(() => undefined)
       await server[Symbol.asyncDispose]()
       const error = await failure(createSender({ namedOrigins: [server.origin] })(get(server.origin)))
@@ -207,7 +207,7 @@ describe('createSender', () => {
       expect(error.message).toBe(`127.0.0.1:${server.port} cannot be reached: nothing listens there (ECONNREFUSED)`)
     })
 
-    it('says when fetch does not allow a port, and keeps reasons that have no code', async () => {
+    it('report a port that fetch blocks, and keep causes without a code', async () => {
       const error = await failure(createSender({ namedOrigins: ['http://localhost:9'] })(get('http://localhost:9/')))
       expect(error).toMatchObject({ failure: 'unreachable', isRetryable: false, wasSent: false })
       expect(error.message).toBe(
@@ -219,19 +219,19 @@ describe('createSender', () => {
       )
     })
 
-    it('says when a name is not known', async () => {
+    it('report an unknown host name', async () => {
       const url = 'http://no-such-host.invalid/'
       const error = await failure(createSender({ namedOrigins: [url] })(get(url)))
       expect(error).toMatchObject({ failure: 'unreachable', wasSent: false })
       expect(error.message).toMatch(/no-such-host\.invalid cannot be reached: the name/)
     })
 
-    it('says when something else than HTTP answers, and when TLS is not spoken', async () => {
+    it('report a peer without HTTP, and a peer without TLS', async () => {
       const server = createServer((socket) =>
         socket.on('data', () => socket.end('SSH-2.0-x\r\n')).on('error', () => undefined),
       )
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      const { port } = server.address() as { port: number } // it listens on a port
+      const { port } = server.address() as { port: number } // it listens on TCP
       const send = createSender({ namedOrigins: ['http://127.0.0.1'] })
       expect((await failure(send(get(`http://127.0.0.1:${port}/`)))).failure).toBe('bad-answer')
       const encrypted = await failure(send(get(`https://127.0.0.1:${port}/`)))
@@ -239,20 +239,20 @@ describe('createSender', () => {
       server.close()
     })
 
-    it('does not take what was sent for unsent', async () => {
+    it('mark a request that was sent as sent', async () => {
       await using server = await serveHttp((_, response) => response.destroy())
       const error = await failure(createSender({ namedOrigins: [server.origin] })(get(server.origin)))
       expect(error).toMatchObject({ failure: 'unreachable', wasSent: true })
     })
 
-    it('knows of a `fetch` that is not ours by what it says', async () => {
+    it('are classified by the message of a custom `fetch`', async () => {
       const server = await serveHttp(() => undefined)
       await server[Symbol.asyncDispose]()
       const send = createSender({ namedOrigins: [server.origin], fetch: (url, init) => fetch(url, init) })
       expect(await failure(send(get(server.origin)))).toMatchObject({ failure: 'unreachable', wasSent: false })
     })
 
-    it('tells an abort from a deadline of the caller', async () => {
+    it('distinguish an abort from a deadline of the caller', async () => {
       await using server = await serveHttp(() => undefined)
       const send = createSender({ namedOrigins: [server.origin] })
       const controller = new AbortController()
@@ -264,8 +264,8 @@ describe('createSender', () => {
     })
   })
 
-  describe('the log of the wire', () => {
-    it('shows requests and answers without secrets (R-SEC-5)', async () => {
+  describe('the wire log', () => {
+    it('contains requests and responses without secrets (R-SEC-5)', async () => {
       await using server = await serveHttp(({ body }, response) =>
         json(response, { echo: body }, { 'set-cookie': 'a=s3cret' }),
       )
@@ -302,7 +302,7 @@ describe('createSender', () => {
       expect(JSON.stringify(events)).not.toMatch(/s3cret|ented"|inv%2F/)
     })
 
-    it('shows the pieces of a stream, failures, and no confidential bodies', async () => {
+    it('contains stream chunks and failures, and no confidential bodies', async () => {
       await using server = await serveHttp(({ path }, response) =>
         path === '/stream'
           ? response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n')

@@ -71,9 +71,9 @@ describe('InstanceFallback', () => {
     const keys = Array.from({ length: 40 }, (_, n) => `run:step:${n}`)
     const places = await Promise.all(keys.map((key) => sentWith(key, letters)))
     expect(await Promise.all(keys.map((key) => sentWith(key, letters.toReversed())))).toEqual(places)
-    // All of them get some.
+    // Every instance receives some keys.
     expect(new Set(places)).toEqual(new Set(letters.map((name) => `http://${name}`)))
-    // Those that have another instance keep it when one comes or goes.
+    // Adding or removing an instance does not move the keys of the others.
     const fewer = await Promise.all(keys.map((key) => sentWith(key, ['c', 'b', 'a'])))
     expect(fewer.filter((place, n) => place !== places[n] && places[n] !== 'http://d')).toEqual([])
     const onwards = await Promise.all(keys.map((key) => sentWith(key, letters, (name) => name === 'd')))

@@ -20,20 +20,20 @@ function post(body: string, headers: Record<string, string> = {}): Request {
 describe('a push receiver', () => {
   const senders = Object.values(createDialects()).filter(({ push }) => push)
 
-  it.each(senders)('reads what a webhook of $name is told (RM-PUSH-3)', async ({ push }) => {
-    const told: PushDelivery[] = []
-    const receive = createPushReceiver({ onDelivery: (delivery) => void told.push(delivery) })
+  it.each(senders)('reads webhook payloads of $name (RM-PUSH-3)', async ({ push }) => {
+    const delivered: PushDelivery[] = []
+    const receive = createPushReceiver({ onDelivery: (delivery) => void delivered.push(delivery) })
     if (!push) throw new Error('Only senders are here')
     const response = await receive(post('encodeTask' in push ? push.encodeTask(task) : push.encodeEvent(event)))
     expect(response.status).toBe(200)
-    expect(told.map(({ taskId }) => taskId)).toContain('t1')
-    const states = told.map(({ event: each }) =>
+    expect(delivered.map(({ taskId }) => taskId)).toContain('t1')
+    const states = delivered.map(({ event: each }) =>
       'task' in each ? each.task.status.state : 'statusUpdate' in each ? each.statusUpdate.status.state : undefined,
     )
     expect(states).toContain('TASK_STATE_COMPLETED')
   })
 
-  it('tells of a delivery once, and again when it was not taken', async () => {
+  it('reports a delivery once, and again after the callback failed', async () => {
     let calls = 0
     const receive = createPushReceiver({
       onDelivery: () => {
@@ -47,7 +47,7 @@ describe('a push receiver', () => {
     expect([statuses, calls]).toEqual([[500, 200, 200], 2])
   })
 
-  it('answers 2xx to what it knows, and refuses a wrong token and bodies that are no notification (R-PDEL-8)', async () => {
+  it('answers 2xx to known deliveries, and rejects wrong tokens and bodies that are not notifications (R-PDEL-8)', async () => {
     const receive = createPushReceiver({ token: 'secret', onDelivery: () => undefined })
     const token = { 'x-a2a-notification-token': 'secret' }
     expect((await receive(post(JSON.stringify(event)))).status).toBe(401)
@@ -56,7 +56,7 @@ describe('a push receiver', () => {
       expect((await receive(post(body, token))).status, body).toBe(400)
   })
 
-  it('reads the token of senders that leave the X- off, and says why it refuses', async () => {
+  it('accepts the token header without X-, and reports why it rejects a delivery', async () => {
     const reasons: string[] = []
     const onRefused = (reason: string) => void reasons.push(reason)
     const receive = createPushReceiver({ token: 'secret', onDelivery: () => undefined, onRefused, maxBytes: 1000 })
@@ -76,14 +76,14 @@ describe('a push receiver', () => {
     ])
   })
 
-  it('asks for a retry when the callback throws an error of a call', async () => {
+  it('asks for a retry when the callback throws a call error', async () => {
     const onDelivery = () => {
       throw new A2AError('INVALID_PARAMS', 'Another agent refused')
     }
     expect((await createPushReceiver({ onDelivery })(post(JSON.stringify(event)))).status).toBe(500)
   })
 
-  it('answers a question about its ownership, and nothing else', async () => {
+  it('answers an ownership challenge, and no other GET request', async () => {
     const receive = createPushReceiver({ onDelivery: () => undefined })
     const ask = (query: string) => receive(new Request(`https://receiver.example/hook${query}`))
     expect(await (await ask('?validationToken=abc')).text()).toBe('abc')

@@ -30,7 +30,7 @@ async function sha256(text: string): Promise<string> {
 }
 
 async function claimsOf(rest: Partial<Record<keyof DeliveryClaims, unknown>> = {}) {
-  const usual: DeliveryClaims = {
+  const defaults: DeliveryClaims = {
     iss: 'https://agent.example/',
     aud: webhook,
     iat: nowSeconds,
@@ -39,7 +39,7 @@ async function claimsOf(rest: Partial<Record<keyof DeliveryClaims, unknown>> = {
     taskId: 't1',
     request_body_sha256: await sha256(body),
   }
-  return { ...usual, ...rest }
+  return { ...defaults, ...rest }
 }
 
 const bearer = async (claims: object, by = signer) => ({ authorization: `Bearer ${await by.signJwt(claims as never)}` })
@@ -48,30 +48,30 @@ function post(headers: Record<string, string>, text = body): Request {
   return new Request(webhook, { method: 'POST', headers, body: text })
 }
 
-/** A receiver, and how often it told of something. */
+/** A receiver and the task ids of the deliveries that it reported. */
 function receiver(options: Partial<PushReceiverOptions> = {}) {
-  const told: string[] = []
-  const receive = createPushReceiver({ jwksUrl, ...options, onDelivery: ({ taskId }) => void told.push(taskId) })
-  return { told, statusOf: async (request: Request) => (await receive(request)).status }
+  const delivered: string[] = []
+  const receive = createPushReceiver({ jwksUrl, ...options, onDelivery: ({ taskId }) => void delivered.push(taskId) })
+  return { delivered, statusOf: async (request: Request) => (await receive(request)).status }
 }
 
 describe('a receiver of signed deliveries (R-PDEL-9, RL-01-9)', () => {
-  it.each(signingAlgorithms)('takes what a published key has signed with %s', async (alg) => {
+  it.each(signingAlgorithms)('accepts deliveries that a published key signed with %s', async (alg) => {
     const own = await createSigner({ keys: [await generateSigningKey({ alg })] })
     jwks = own.jwks()
-    const { told, statusOf } = receiver({ issuer: 'https://agent.example/', audience: webhook })
+    const { delivered, statusOf } = receiver({ issuer: 'https://agent.example/', audience: webhook })
     expect(await statusOf(post(await bearer(await claimsOf(), own)))).toBe(200)
-    expect(told).toEqual(['t1'])
+    expect(delivered).toEqual(['t1'])
     jwks = signer.jwks()
   })
 
-  it('finds the token where it is when the webhook has credentials of its own', async () => {
+  it('reads the token from its own header when the webhook has credentials', async () => {
     const { statusOf } = receiver()
     const token = await signer.signJwt((await claimsOf()) as never)
     expect(await statusOf(post({ authorization: 'Bearer other', 'x-a2a-delivery-token': token }))).toBe(200)
   })
 
-  it('takes a token that names body and time alone, as senders of 0.1 make it', async () => {
+  it('accepts a token with only the body hash and the time, as 0.1 senders create it', async () => {
     const { statusOf } = receiver()
     const claims = { iat: nowSeconds, request_body_sha256: await sha256(body) }
     expect(await statusOf(post(await bearer(claims)))).toBe(200)
@@ -100,7 +100,7 @@ describe('a receiver of signed deliveries (R-PDEL-9, RL-01-9)', () => {
       },
     ],
     [
-      'a stranger’s key',
+      'an unknown key',
       async () => await bearer(await claimsOf(), await createSigner({ keys: [await generateSigningKey()] })),
     ],
     [
@@ -110,10 +110,10 @@ describe('a receiver of signed deliveries (R-PDEL-9, RL-01-9)', () => {
         return { authorization: `Bearer ${part({ alg: 'none', typ: 'JWT' })}.${part(await claimsOf())}.` }
       },
     ],
-  ])('refuses %s', async (_, headers) => {
-    const { told, statusOf } = receiver({ issuer: 'https://agent.example/', audience: webhook })
+  ])('rejects %s', async (_, headers) => {
+    const { delivered, statusOf } = receiver({ issuer: 'https://agent.example/', audience: webhook })
     expect(await statusOf(post(await headers()))).toBe(401)
-    expect(told).toEqual([])
+    expect(delivered).toEqual([])
   })
 
   it.each([
@@ -128,7 +128,7 @@ describe('a receiver of signed deliveries (R-PDEL-9, RL-01-9)', () => {
     [{ iat: nowSeconds - 3600 }, expect.stringContaining('The signed token is invalid: "iat"')],
     [{ request_body_sha256: '0' }, 'The signed token is about another body'],
     [{ taskId: 't2' }, 'The signed token is about task t2, the body about task t1'],
-  ])('names the reason when it refuses %j', async (claims, reason) => {
+  ])('reports the reason when it rejects %j', async (claims, reason) => {
     const reasons: string[] = []
     const onRefused = (each: string) => void reasons.push(each)
     const { statusOf } = receiver({ issuer: 'http://localhost:8001', audience: webhook, onRefused })
@@ -136,26 +136,26 @@ describe('a receiver of signed deliveries (R-PDEL-9, RL-01-9)', () => {
     expect(reasons).toEqual([reason])
   })
 
-  it('tells of what was overheard and sent again no second time, whatever it is called', async () => {
-    const { told, statusOf } = receiver()
+  it('reports a replayed delivery only once, also under another delivery id', async () => {
+    const { delivered, statusOf } = receiver()
     const headers = await bearer(await claimsOf())
     for (const id of ['a', 'a', 'b', 'c'])
       expect(await statusOf(post({ ...headers, 'x-a2a-delivery-id': id }))).toBe(200)
-    expect(told).toEqual(['t1'])
+    expect(delivered).toEqual(['t1'])
     const other = body.replace('COMPLETED', 'FAILED')
     const next = await bearer(await claimsOf({ request_body_sha256: await sha256(other) }))
     expect(await statusOf(post(next, other))).toBe(200)
-    expect(told).toEqual(['t1', 't1'])
+    expect(delivered).toEqual(['t1', 't1'])
   })
 
-  it('asks the sender to come again while its keys are out of reach', async () => {
-    const { told, statusOf } = receiver()
+  it('asks the sender to retry while its keys are unreachable', async () => {
+    const { delivered, statusOf } = receiver()
     const headers = await bearer(await claimsOf())
     jwksStatus = 500
     expect(await statusOf(post(headers))).toBe(503)
     jwksStatus = 200
     expect(await statusOf(post(headers))).toBe(200)
-    expect(told).toEqual(['t1'])
+    expect(delivered).toEqual(['t1'])
     expect(await receiver({ jwksUrl: 'http://127.0.0.1:1/jwks.json' }).statusOf(post(headers))).toBe(503)
   })
 })

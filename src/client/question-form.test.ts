@@ -27,7 +27,7 @@ function field(name: string): Field {
 }
 
 describe('fieldsOf', () => {
-  it('knows what each property is asked as', () => {
+  it('returns a field for each property', () => {
     expect(fieldsOf(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired])).toEqual([
       ['name', 'text', true],
       ['size', 'integer', true],
@@ -44,13 +44,13 @@ describe('fieldsOf', () => {
     expect(field('name').title).toBe('Your name')
   })
 
-  it('asks for one value where the schema is of no object', () => {
+  it('returns one field if the schema is not an object', () => {
     const fields = fieldsOf({ type: 'number' })
     expect(fields).toMatchObject([{ name: '', kind: 'number', isRequired: true }])
     expect(formAnswer(fields, new Map([['', 7]]))).toBe(7)
   })
 
-  it('makes something of any schema', () => {
+  it('accepts any schema', () => {
     for (const odd of [{}, { properties: { a: true } }, { properties: { a: null } }, { enum: [] }])
       expect(fieldsOf(odd as Struct)).toHaveLength(1)
   })
@@ -78,7 +78,7 @@ describe('readField', () => {
 })
 
 describe('exampleAnswer', () => {
-  it('shows the required properties, or all of them', () => {
+  it('contains the required properties, or all if none is required', () => {
     expect(exampleAnswer({ type: 'object', properties: { approve: { type: 'boolean' } } })).toEqual({ approve: true })
     expect(exampleAnswer(schema)).toEqual({ name: '…', size: 3 })
     expect(exampleAnswer({ enum: ['red', 'green'] })).toBe('red')
@@ -88,12 +88,12 @@ describe('exampleAnswer', () => {
 describe('schemaOf', () => {
   const question = (parts: Message['parts']): Message => ({ messageId: 'm', role: 'ROLE_AGENT', parts })
 
-  it('finds the schema that a question carries', () => {
+  it('returns the schema of a question', () => {
     const parts = [{ text: 'How large?' }, { data: schema, mediaType: 'application/schema+json' }]
     expect(schemaOf(question(parts))).toBe(schema)
   })
 
-  it('takes nothing else for one', () => {
+  it('ignores other data parts', () => {
     expect(schemaOf(undefined)).toBeUndefined()
     expect(schemaOf(question([{ text: 'x' }, { data: {}, mediaType: 'application/json' }]))).toBeUndefined()
     expect(schemaOf(question([{ data: 'x', mediaType: 'application/schema+json' }]))).toBeUndefined()

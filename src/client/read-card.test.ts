@@ -25,13 +25,13 @@ describe('readCard', () => {
     ['task-rest', taskRestCard(url)],
     ['task-rest', taskRestCard(url, { authentication: { schemes: ['apiKey'] } })],
     ['v0.1', taskRestCard(url, { defaultInputModes: ['text'] })],
-  ])('takes a card for %s (RM-CARD-3, RM-CARD-5)', (dialect, raw) => {
+  ])('detects the dialect of a card: %s (RM-CARD-3, RM-CARD-5)', (dialect, raw) => {
     const read = readCard(raw)
     expect(read.dialect).toBe(dialect)
     expect(read.card).toMatchObject({ name: 'Agent', supportedInterfaces: [{ url }] })
   })
 
-  it('reads v1.0 cards without what can be done without', () => {
+  it('reads v1.0 cards without optional members', () => {
     const raw = { name: 'A', supportedInterfaces: [{ url, protocolBinding: 'GRPC' }], unknown: 1 }
     expect(readCard(raw).card).toMatchObject({
       description: '',
@@ -41,13 +41,13 @@ describe('readCard', () => {
     })
   })
 
-  it('says which members are wrong', () => {
+  it('names invalid members', () => {
     const read = () => readCard(v1Card(url, { name: 5 }))
     expect(read).toThrow(/The card cannot be read: name: must be a string/)
     expect(read).toThrow(A2AError)
   })
 
-  it('throws nothing but INVALID_AGENT_RESPONSE, whatever the card is', () => {
+  it('throws only INVALID_AGENT_RESPONSE for any invalid card', () => {
     const keys = fc.constantFrom(
       'name',
       'url',
@@ -84,7 +84,7 @@ describe('readCard', () => {
     )
   })
 
-  it('refuses addresses that are longer than 4,096 characters', () => {
+  it('rejects URLs longer than 4,096 characters', () => {
     const long = `https://agent.example/${'/'.repeat(4096)}`
     expect(() => readCard(v1Card(long))).toThrow('supportedInterfaces[0].url is longer')
     expect(() => readCard(v0_3Card(long))).toThrow('is longer than 4096 characters')

@@ -9,15 +9,15 @@ const broken = new TransportError('broken-stream', 'The stream broke off')
 const working = { task: taskIn('TASK_STATE_WORKING') }
 const completed = status('TASK_STATE_COMPLETED')
 
-describe('a stream that heals', () => {
-  it('goes on behind the last event where events are numbered, without gap or repetition', async () => {
+describe('a reconnecting stream', () => {
+  it('resumes after the last numbered event, without gaps or duplicates', async () => {
     const resumed: unknown[] = []
     const service = withReconnect(
       peer({
         sendStreamingMessage: () => play(numbered(1, working, chunk('a'), chunk('b')), broken),
         subscribeToTask: (request, { resumeAfter }) => {
           resumed.push([request.id, resumeAfter])
-          // A peer that repeats the last event does no harm.
+          // The stream ignores a repeated last event.
           return play(numbered(3, chunk('b'), chunk('c'), completed))
         },
       }),
@@ -29,7 +29,7 @@ describe('a stream that heals', () => {
     expect(seen.map(({ event }) => event)).toEqual([working, chunk('a'), chunk('b'), chunk('c'), completed])
   })
 
-  it('goes on when the peer just hangs up in the middle', async () => {
+  it('resumes when the peer closes the connection early', async () => {
     let opened = 0
     const service = withReconnect(
       peer({
@@ -44,7 +44,7 @@ describe('a stream that heals', () => {
     expect(await all(service.subscribeToTask({ id: 't1' }, context))).toHaveLength(3)
   })
 
-  it('begins anew with the task where events have no numbers', async () => {
+  it('restarts with the task if events have no numbers', async () => {
     const now = { task: taskIn('TASK_STATE_WORKING', { artifacts: [{ artifactId: 'a1', parts: [{ text: 'ab' }] }] }) }
     const service = withReconnect(
       peer({
@@ -58,7 +58,7 @@ describe('a stream that heals', () => {
     expect(seen.map(({ event }) => event)).toEqual([working, chunk('a'), now, chunk('c'), completed])
   })
 
-  it('keeps what comes behind such a task, also under the number of the task', async () => {
+  it('yields the events after such a task, also those with the number of the task', async () => {
     const service = withReconnect(
       peer({
         sendStreamingMessage: () => play(numbered(4, working), broken),
@@ -76,7 +76,7 @@ describe('a stream that heals', () => {
     expect(seen.map(({ event }) => event)).toEqual([working, working, chunk('a'), completed])
   })
 
-  it('reads the task where nothing is left to subscribe to', async () => {
+  it('reads the task if it has ended before the subscription', async () => {
     const done = taskIn('TASK_STATE_COMPLETED')
     const service = withReconnect(
       peer({
@@ -113,7 +113,7 @@ describe('a stream that heals', () => {
     },
   )
 
-  it('is not sent twice without a key, and attaches under one', async () => {
+  it('does not repeat a send without a key, and attaches to a send with one', async () => {
     let sends = 0
     const service = withReconnect(
       peer({
@@ -136,7 +136,7 @@ describe('a stream that heals', () => {
     expect(sends).toBe(2)
   })
 
-  it('gives up after several failures without an event in between, and waits longer each time', async () => {
+  it('fails after several failures without an event, with increasing delays', async () => {
     const timing = fakeTiming()
     const service = withReconnect(
       peer({ subscribeToTask: () => play([], broken) }),
@@ -149,7 +149,7 @@ describe('a stream that heals', () => {
     expect(timing.waits).toHaveLength(3)
   })
 
-  it('is over when the task is, however the connection ends', async () => {
+  it('ends with the task, regardless of how the connection ends', async () => {
     const service = withReconnect(
       peer({ sendStreamingMessage: () => play(numbered(1, working, completed), broken) }),
       {},
@@ -158,7 +158,7 @@ describe('a stream that heals', () => {
     expect(await all(service.sendStreamingMessage({ message }, context))).toHaveLength(2)
   })
 
-  it('ends at a question when it was sent, and goes on behind one when it is a subscription', async () => {
+  it('ends at a question for a send, and continues after it for a subscription', async () => {
     const asking = status('TASK_STATE_INPUT_REQUIRED')
     const events = numbered(1, working, asking)
     const sent = withReconnect(peer({ sendStreamingMessage: () => play(events, broken) }), {}, fakeTiming())
@@ -174,7 +174,7 @@ describe('a stream that heals', () => {
     expect(await all(watched.subscribeToTask({ id: 't1' }, context))).toHaveLength(3)
   })
 
-  it('says why nothing could be sent', async () => {
+  it('reports the cause of a send that failed', async () => {
     const refused = new TransportError('unreachable', 'Nothing listens there')
     const timing = fakeTiming()
     const service = withReconnect(peer({ sendStreamingMessage: () => play([], refused) }), {}, timing)
@@ -182,7 +182,7 @@ describe('a stream that heals', () => {
     expect(timing.waits).toEqual([])
   })
 
-  it('waits when it is told that it comes too often', async () => {
+  it('waits for Retry-After when it is rate limited', async () => {
     const timing = fakeTiming()
     let opened = 0
     const service = withReconnect(
@@ -207,7 +207,7 @@ describe('a stream that heals', () => {
     ['shows the task and ends', context, () => play([{ event: working }])],
     ['is one of a version that never shows the task', { ...context, dialect: 'v0.1' }, () => play([])],
     ['does not exist', context, () => play([], new A2AError('METHOD_NOT_FOUND', 'No such method'))],
-  ])('asks for the task until it has ended when a subscription %s', async (_what, called, subscribeToTask) => {
+  ])('polls the task to its end when a subscription %s', async (_what, called, subscribeToTask) => {
     const artifacts = [{ artifactId: 'a1', parts: [{ text: 'ab' }] }]
     const answers = [taskIn('TASK_STATE_WORKING'), taskIn('TASK_STATE_COMPLETED', { artifacts })]
     const service = withReconnect(
@@ -229,7 +229,7 @@ describe('a stream that heals', () => {
     ])
   })
 
-  it('gives up a peer that shows the same task again and again', async () => {
+  it('fails when the peer repeats the same task without progress', async () => {
     let shown = 0
     const service = withReconnect(
       peer({
@@ -245,7 +245,7 @@ describe('a stream that heals', () => {
     expect(shown).toBe(5)
   })
 
-  it('passes on what the agent says', async () => {
+  it('rethrows errors of the agent', async () => {
     const refusal = new A2AError('TASK_NOT_FOUND', 'No task t1')
     const service = withReconnect(peer({ subscribeToTask: () => play([], refusal) }), {}, fakeTiming())
     await expect(all(service.subscribeToTask({ id: 't1' }, context))).rejects.toBe(refusal)

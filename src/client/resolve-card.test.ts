@@ -6,7 +6,7 @@ import { connect } from './connect.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
 import { cardLocations, resolveCard } from './resolve-card.js'
 
-/** A server with answers at some paths, and 404 elsewhere. */
+/** A server with responses at some paths, and 404 for all others. */
 function serveAt(answers: Record<string, (response: ServerResponse, headers: Record<string, unknown>) => unknown>) {
   return serveHttp(({ path, headers }, response) => {
     const answer = answers[path]
@@ -29,17 +29,17 @@ describe('cardLocations', () => {
     ['agent.example/a/b/', 'https://agent.example', [`/a/b${newer}`, `/a/b${older}`, newer, older]],
     ['https://agent.example/cards/x.json?v=1#a', 'https://agent.example', ['/cards/x.json?v=1']],
     [`agent.example${older}`, 'https://agent.example', [older]],
-  ])('looks for the card of %s', (ref, origin, paths) => {
+  ])('returns the card locations of %s', (ref, origin, paths) => {
     expect(cardLocations(ref)).toMatchObject({ origin, urls: paths.map((path) => origin + path) })
   })
 
-  it.each(['file:///etc/passwd', 'ftp://a.example', 'two words', '', 'http://', 'https://a b'])('refuses %j', (ref) => {
+  it.each(['file:///etc/passwd', 'ftp://a.example', 'two words', '', 'http://', 'https://a b'])('rejects %j', (ref) => {
     expect(() => cardLocations(ref)).toThrow(expect.objectContaining({ name: 'TransportError', failure: 'refused' }))
   })
 })
 
 describe('resolveCard', () => {
-  it('reads the card at the well-known place', async () => {
+  it('reads the card at the well-known path', async () => {
     await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
     const resolved = await resolveCard(`127.0.0.1:${server.port}`)
     expect(resolved).toMatchObject({ dialect: 'v1', url: server.origin + newer, origin: server.origin, warnings: [] })
@@ -48,7 +48,7 @@ describe('resolveCard', () => {
     expect(server.seen[0]?.headers).toMatchObject({ 'a2a-version': '1.0', accept: 'application/json' })
   })
 
-  it('tries the older place on 404 (RL-02-2)', async () => {
+  it('tries the older path on 404 (RL-02-2)', async () => {
     await using server = await serveAt({ [older]: (response) => json(response, v0_1Card(server.origin)) })
     const resolved = await resolveCard(server.origin)
     expect(resolved).toMatchObject({ dialect: 'v0.1', url: server.origin + older })
@@ -70,7 +70,7 @@ describe('resolveCard', () => {
     const warning = `There is no card at ${server.origin}/nope: connected to the agent at ${server.origin} instead`
     const cache = createCardCache()
     expect((await resolveCard(`${server.origin}/nope`, { cache })).warnings).toContain(warning)
-    // From the cache, too.
+    // A cached card causes the warning, too.
     expect((await resolveCard(`${server.origin}/nope`, { cache })).warnings).toEqual([warning])
     const warnings: string[] = []
     await using agent = await connect(`${server.origin}/nope`, { onWarning: ({ message }) => warnings.push(message) })
@@ -115,7 +115,7 @@ describe('resolveCard', () => {
       { [newer]: (response: ServerResponse) => json(response, `${'[{"a":'.repeat(5000)}1${'}]'.repeat(5000)}`) },
       'is not JSON',
     ],
-    ['a closed door', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 401) }, 'is protected'],
+    ['a protected card', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 401) }, 'is protected'],
     ['a broken server', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 500) }, 'HTTP 500'],
     [
       'a huge card',
@@ -123,7 +123,7 @@ describe('resolveCard', () => {
       'larger than 1048576',
     ],
     [
-      'a redirect inside',
+      'a redirect to a private network',
       { [newer]: (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end() },
       'link-local',
     ],
@@ -177,8 +177,8 @@ describe('resolveCard', () => {
       for (const source of [undefined, 'https://203.0.113.1', 'http://10.0.0.1:8020'])
         await expect(connect('weather', { resolvers: [from(source)] })).rejects.toThrow('must not be reached')
       expect(server.seen).toEqual([])
-      await using near = await connect('weather', { resolvers: [from('http://localhost:8020')] })
-      expect(near.choice.dialect).toBe('v1')
+      await using local = await connect('weather', { resolvers: [from('http://localhost:8020')] })
+      expect(local.choice.dialect).toBe('v1')
     })
 
     it('that do not know a name leave it to be used as a host', async () => {
@@ -219,7 +219,7 @@ describe('resolveCard', () => {
       nowMs = 99_999
       server.change()
       expect(await version()).toBe('1')
-      expect(server.seen).toHaveLength(2) // 404 at the newer place, then the card
+      expect(server.seen).toHaveLength(2) // 404 at the newer path, then the card
       nowMs = 100_001
       expect(await version()).toBe('2')
       nowMs = 200_002
@@ -246,7 +246,7 @@ describe('resolveCard', () => {
       ['max-age=99999999', 86_400_000],
       ['', 60_000],
       ['no-store', undefined],
-    ])('understands %j', (control, expected) => {
+    ])('reads the max age of %j', (control, expected) => {
       expect(freshForMs(new Headers(control ? { 'cache-control': control } : {}))).toBe(expected)
     })
 

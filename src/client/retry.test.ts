@@ -10,7 +10,7 @@ const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: '
 const task = taskIn('TASK_STATE_COMPLETED')
 const unreachable = new TransportError('unreachable', 'Nobody listens there')
 
-/** Fails as often as it is told to, then answers. */
+/** Fails a given number of times, then answers. */
 function failing(times: number, error: unknown) {
   let calls = 0
   return {
@@ -34,8 +34,8 @@ describe('withRetries', () => {
 
   it('obeys Retry-After up to the maximum delay', async () => {
     const timing = fakeTiming()
-    const patient = failing(1, new A2AError('RATE_LIMITED', 'Slow down', { retryAfterSeconds: 2 }))
-    await withRetries(peer({ getTask: () => patient.call(task) }), {}, timing).getTask({ id: 't1' }, context)
+    const limited = failing(1, new A2AError('RATE_LIMITED', 'Slow down', { retryAfterSeconds: 2 }))
+    await withRetries(peer({ getTask: () => limited.call(task) }), {}, timing).getTask({ id: 't1' }, context)
     expect(timing.waits).toEqual([2000])
     const forever = failing(1, new A2AError('UNAVAILABLE', 'Come back tomorrow', { retryAfterSeconds: 86_400 }))
     const service = withRetries(peer({ getTask: () => forever.call(task) }), {}, timing)
@@ -48,10 +48,10 @@ describe('withRetries', () => {
     await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
     expect(answered.count()).toBe(1)
     const silent = failing(9, unreachable)
-    const tired = withRetries(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, fakeTiming())
-    await expect(tired.getTask({ id: 't1' }, context)).rejects.toBe(unreachable)
+    const exhausted = withRetries(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, fakeTiming())
+    await expect(exhausted.getTask({ id: 't1' }, context)).rejects.toBe(unreachable)
     expect(silent.count()).toBe(3)
-    await expect(tired.getTask({ id: 't1' }, { ...context, attempts: 1 })).rejects.toBe(unreachable)
+    await expect(exhausted.getTask({ id: 't1' }, { ...context, attempts: 1 })).rejects.toBe(unreachable)
     expect(silent.count()).toBe(4)
   })
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
   key = { ...(await jose.exportJWK(pair.publicKey)), kid: 'k1', alg: 'ES256' }
 })
 
-/** Signs what is to be signed, and puts the signature into the card. */
+/** Signs the payload, and adds the signature to the card. */
 async function signed(raw: object, options: { header?: object; payload?: unknown; text?: string } = {}) {
   const payload = options.text ?? canonicalize(options.payload ?? raw) ?? ''
   const jws = await new jose.FlattenedSign(new TextEncoder().encode(payload))
@@ -90,12 +90,12 @@ describe('verifyCard', () => {
       })
   })
 
-  it('says when there is no signature', async () => {
+  it('reports a missing signature', async () => {
     for (const raw of [full, { ...full, signatures: [] }, { ...full, signatures: 'x' }, { ...full, signatures: [{}] }])
       expect(await verify(raw)).toMatchObject({ state: 'absent', warning: 'The card is not signed' })
   })
 
-  it('says when the key is not known', async () => {
+  it('reports an unknown key', async () => {
     const card = await signed(full, { header: { kid: 'k2' } })
     expect(await verify(card)).toMatchObject({ state: 'unknown-key', keyId: 'k2' })
     const other = await jose.exportJWK((await jose.generateKeyPair('ES256')).publicKey)
@@ -114,7 +114,7 @@ describe('verifyCard', () => {
     ['none', { alg: 'none' }, 'The algorithm "none"'],
     ['a shared secret', { alg: 'HS256' }, 'The algorithm "HS256"'],
     ['no key', { kid: undefined }, 'does not name its algorithm and key'],
-  ])('refuses signatures with %s (R-SIGN-4, R-SIGN-6)', async (_, header, words) => {
+  ])('rejects signatures with %s (R-SIGN-4, R-SIGN-6)', async (_, header, words) => {
     const [good] = (await signed(full)).signatures
     const encoded = jose.base64url.encode(JSON.stringify({ alg: 'ES256', kid: 'k1', ...header }))
     const card = { ...full, signatures: [{ protected: encoded, signature: good?.signature }] }
@@ -126,7 +126,7 @@ describe('verifyCard', () => {
     expect((await verify(await signed(full), { keys: { keys: [old] } })).state).toBe('unknown-key')
   })
 
-  it('reads the signature of a 0.3 card, which is of the card as it came (R3-CARD-7)', async () => {
+  it('verifies the signature of a 0.3 card over the original card (R3-CARD-7)', async () => {
     const card = await signed(v0_3Card(origin, { 'x-own': { empty: '' } }))
     expect(await verify(card)).toEqual({
       state: 'valid',
@@ -139,7 +139,7 @@ describe('verifyCard', () => {
 
   describe('signatures of official SDKs (R-SIGN-7)', () => {
     it('of JavaScript', async () => {
-      // Its types want every member there is.
+      // The types of the SDK require every member.
       const sign = generateAgentCardSignature(pair.privateKey, { alg: 'ES256', kid: 'k1', typ: 'JOSE' })
       const own = full as unknown as Parameters<typeof sign>[0]
       const { signatures } = await sign(own)
@@ -148,7 +148,7 @@ describe('verifyCard', () => {
       expect(verdict).toMatchObject({ state: 'valid', form: 'stripped', warning: expect.stringContaining('stripped') })
     })
 
-    it('of Python, which escapes what is not ASCII', async () => {
+    it('of Python, which escapes non-ASCII characters', async () => {
       const raw = v1Card(origin, { name: 'Zoë', description: '' })
       const { description: _description, ...left } = raw
       const text = (canonicalize(left) ?? '').replace('ë', '\\u00eb')
@@ -157,7 +157,7 @@ describe('verifyCard', () => {
   })
 
   describe('policies', () => {
-    it('require a good signature', async () => {
+    it('require a valid signature', async () => {
       await expect(verify(full, { policy: 'require' })).rejects.toThrow(
         'A signed card is required: The card is not signed',
       )
@@ -168,7 +168,7 @@ describe('verifyCard', () => {
       })
     })
 
-    it('ignore them', async () => {
+    it('ignore signatures', async () => {
       const card = { ...(await signed(full)), name: 'Other' }
       expect(await verify(card, { policy: 'ignore' })).toEqual({
         state: 'unknown-key',
@@ -196,7 +196,7 @@ describe('verifyCard', () => {
       })
     })
 
-    it('are tried a few times under one name, however many there are', async () => {
+    it('are limited to a few attempts per key id', async () => {
       const others = await Promise.all(
         Array.from({ length: 4 }, async () => jose.exportJWK((await jose.generateKeyPair('ES256')).publicKey)),
       )
@@ -244,7 +244,7 @@ describe('verifyCard', () => {
       expect(verdict).toMatchObject({ state: 'unknown-key', reason: expect.stringContaining('which is not trusted') })
     })
 
-    it('do not redirect inside', async () => {
+    it('are not fetched from a redirect to a private network', async () => {
       await using server = await serveHttp((_, response) =>
         response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
       )

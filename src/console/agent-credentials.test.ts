@@ -1,4 +1,4 @@
-/** Credentials towards agents, over real sockets: by scheme, by whoever started the console, by a login. */
+/** Credentials for agents, over real sockets: set by scheme, by the operator of the console, or by a login. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAuthority } from '../../test/auth/authority.js'
 import { audience, type OpenIdProvider, openIdProvider } from '../../test/auth/openid-provider.js'
@@ -13,7 +13,7 @@ import { askAt, beginAt, ours } from './console.fixture.js'
 import { emptyCard, type LoginView, type NamedAgent } from './console-api.js'
 import { type ServedConsole, serveConsole } from './create-console.js'
 
-/** A browser with a session, as far as it is needed here. */
+/** A minimal browser with a session. */
 class Visitor {
   readonly #url: string
   readonly #cookie: string
@@ -41,7 +41,7 @@ class Visitor {
     return agents.find((each) => each.ref === ref)
   }
 
-  /** Tries what was given. */
+  /** Checks the given credentials. */
   async login(ref: string): Promise<{ view: LoginView | undefined; browser: string }> {
     const answer = await this.ask('POST', 'api/login', { ref })
     const [cookie = ''] = answer.headers['set-cookie'] ?? []
@@ -59,7 +59,7 @@ class Visitor {
 const answered = { result: { task: { status: { state: 'TASK_STATE_COMPLETED' } } } }
 
 describe('credentials of an agent', () => {
-  it('are given for each scheme that its card names, and tried', async () => {
+  it('are set for each scheme of its card, and checked', async () => {
     const both = allOf(apiKey('one', { scheme: 'first' }), apiKey('two', { scheme: 'second', name: 'X-Second' }))
     const agent = await serve(echoAgent, { auth: [both] })
     await using served = await serveConsole({ agents: [agent.url] })
@@ -106,7 +106,7 @@ describe('credentials of an agent', () => {
     expect(JSON.parse(card.text)).toMatchObject({ raw: v1Card(agent.origin), unversioned: v1Card(agent.origin) })
   })
 
-  it('of whoever started the console are for the agents that were named then, and are not shown', async () => {
+  it('of the operator are used for the agents named at start, and are not shown', async () => {
     const agent = await serve(echoAgent, { auth: [basic({ alice: 'correct horse' }), apiKey('open sesame')] })
     const alias = agent.url.replace('localhost', '127.0.0.1')
     const credentials = { [agent.url]: apiKeyCredential('open sesame'), [alias]: apiKeyCredential('open sesame') }
@@ -120,7 +120,7 @@ describe('credentials of an agent', () => {
     await agent.close({ deadlineMs: 0 })
   })
 
-  it('can be a certificate, over HTTP and gRPC, which pasted agents are not shown', async () => {
+  it('can be a certificate, over HTTP and gRPC, which is not sent to pasted agents', async () => {
     const authority = await createAuthority('Ours')
     const server = await authority.issue({ name: 'CN=localhost', altNames: [{ type: 'ip', value: '127.0.0.1' }] })
     const certificate = mutualTls({ ...(await authority.issue({ name: 'CN=alice' })), ca: authority.ca })
@@ -137,7 +137,7 @@ describe('credentials of an agent', () => {
     await agent.close({ deadlineMs: 0 })
   })
 
-  it('are not more than a card can name: one too many is refused, and nothing is forgotten for it', async () => {
+  it('are limited in number: the console rejects one beyond the limit and keeps the others', async () => {
     const ref = 'http://localhost:1'
     await using served = await serveConsole({ agents: [ref] })
     const visitor = await Visitor.at(served)
@@ -156,7 +156,7 @@ describe('credentials of an agent', () => {
     { kind: 'bearer' },
     { kind: 'basic', user: 'u', password: 1 },
     { kind: 'oauth2', clientId: 'x', flow: 'implicit' },
-  ])('are no nonsense such as %j', async (credential) => {
+  ])('are rejected if invalid: %j', async (credential) => {
     await using served = await serveConsole({ agents: ['http://localhost:1'] })
     const visitor = await Visitor.at(served)
     const answer = await visitor.give('http://localhost:1', '', credential)
@@ -165,12 +165,12 @@ describe('credentials of an agent', () => {
   })
 })
 
-describe('a try of credentials', () => {
+describe('a check of credentials', () => {
   it.each([
     ['fails', { error: { code: -32603, message: 'Broken' } }],
     ['knows no such method', { error: { code: -32601, message: 'Pardon?' } }],
     ['answers nothing that can be read', { result: 7 }],
-  ])('by an agent that %s says nothing of them', async (_what, answer) => {
+  ])('is inconclusive if the agent %s', async (_what, answer) => {
     await using agent = await serveHttp(({ method, body }, response) => {
       const { id = null } = method === 'POST' ? (JSON.parse(body) as { id?: unknown }) : {}
       const supportedInterfaces = [{ url: agent.origin, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
@@ -196,7 +196,7 @@ describe('a login at an authorization server', () => {
   let agent: Served
   let served: ServedConsole
   beforeAll(async () => {
-    // The provider says on the console that it is no production system.
+    // The provider logs that it is not a production system.
     for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
     served = await serveConsole()
     const redirectUris = [`${new URL(served.url).origin}/console/oauth/callback`]
@@ -215,7 +215,7 @@ describe('a login at an authorization server', () => {
     return visitor
   }
 
-  it('by the secret of a client needs nobody', async () => {
+  it('with a client secret needs no user', async () => {
     const visitor = await visit()
     const client = { kind: 'oauth2', clientId: 'alice', clientSecret: 'secret-of-alice', flow: 'clientCredentials' }
     await visitor.give(agent.url, 'oidc', { ...client, clientSecret: 'wrong' })
@@ -230,7 +230,7 @@ describe('a login at an authorization server', () => {
     expect(calls.text + (await visitor.ask('GET', 'api/agents')).text).not.toMatch(/secret-of|eyJ/)
   })
 
-  it('sends nobody anywhere before somebody asks for it', async () => {
+  it('does not redirect the browser before the user starts the login', async () => {
     const visitor = await visit()
     await visitor.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'authorizationCode' })
     expect(await visitor.says(agent.url, 'hello')).toMatchObject({
@@ -238,7 +238,7 @@ describe('a login at an authorization server', () => {
     })
   })
 
-  it('goes on in the browser that began it, and in no other', async () => {
+  it('continues only in the browser that started it', async () => {
     const visitor = await visit()
     await visitor.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'authorizationCode' })
     const { view, browser } = await visitor.login(agent.url)
@@ -260,7 +260,7 @@ describe('a login at an authorization server', () => {
       303,
       `/#/agents/${encodeURIComponent(agent.url)}?tab=access`,
     ])
-    // The provider never gave such a code.
+    // The provider did not issue this code.
     expect((await visitor.agent(agent.url))?.login).toMatchObject({
       state: 'refused',
       error: expect.stringMatching(/invalid_grant/),
@@ -268,7 +268,7 @@ describe('a login at an authorization server', () => {
     expect((await back(state, browser)).status).toBe(400)
   })
 
-  it('can be begun for two agents at once in one browser', async () => {
+  it('can run for two agents at once in one browser', async () => {
     const other = `${agent.url}.well-known/agent-card.json`
     const visitor = await visit()
     await visitor.ask('POST', 'api/agents', { ref: other })
@@ -287,12 +287,12 @@ describe('a login at an authorization server', () => {
     expect((await another.login(agent.url)).browser).not.toBe(browserNow)
   })
 
-  it('by a code shows the code', async () => {
+  it('with a device code shows the code', async () => {
     const visitor = await visit()
     await visitor.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'deviceCode' })
     const { view } = await visitor.login(agent.url)
     expect(view).toMatchObject({ state: 'code', code: { userCode: expect.any(String) } })
-    // Whoever thinks better of it takes the credential back, and nothing waits any more.
+    // Deleting the credential ends the pending login.
     await visitor.give(agent.url, 'oidc', null)
     await eventually(5000, 'the login to be forgotten', async () => !(await visitor.agent(agent.url))?.login)
   })

@@ -17,8 +17,8 @@ const entry = (body: unknown, more: Partial<WireEntry> = {}): WireEntry => ({
 const newLog = () => new CallLog(() => undefined)
 const bytesIn = (log: CallLog) => log.list({}).reduce((sum, { bytes }) => sum + bytes, 0)
 
-describe('the log of calls', () => {
-  it('keeps the beginning and the end of a call that is never over, and says how much is between', () => {
+describe('the call log', () => {
+  it('keeps the beginning and the end of an endless call, and counts the omitted entries', () => {
     const log = newLog()
     const call = log.begin(facts)
     for (let count = 0; count < 200; count++) call.note(entry(`${count} ${'x'.repeat(megabyte / 2)}`))
@@ -30,7 +30,7 @@ describe('the log of calls', () => {
     expect([wire[0]?.body, wire.at(-1)?.body].map((body) => String(body).split(' ')[0])).toEqual(['0', '199'])
   })
 
-  it('bounds lines too, however short', () => {
+  it('limits the number of lines, also of short ones', () => {
     const call = newLog().begin(facts)
     for (let count = 0; count < 30_000; count++) call.note(entry(String(count)))
     const { wire, left } = call.view()
@@ -39,7 +39,7 @@ describe('the log of calls', () => {
     expect([wire[0]?.body, wire.at(-1)?.body]).toEqual(['0', '29999'])
   })
 
-  it('keeps its bound while calls grow, at the cost of the oldest', () => {
+  it('evicts the oldest calls when running calls grow', () => {
     const log = newLog()
     const calls = Array.from({ length: 12 }, () => log.begin(facts))
     for (let count = 0; count < 40; count++)
@@ -48,12 +48,12 @@ describe('the log of calls', () => {
         expect(bytesIn(log)).toBeLessThanOrEqual(64 * megabyte)
       }
     expect(log.get(calls.at(-1)?.id ?? '')).toBe(calls.at(-1))
-    // One that was forgotten keeps nothing, though it goes on.
+    // An evicted call stores nothing, although it continues.
     expect(calls.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(bytesIn(log))
     expect(log.list({}).length).toBeLessThan(12)
   })
 
-  it('measures what is no text, and clips it', () => {
+  it('measures and clips bodies that are not text', () => {
     const call = newLog().begin(facts)
     const small = { text: 'hello', list: [1, null] }
     call.note(entry(small, { binding: 'GRPC' }))
@@ -65,13 +65,13 @@ describe('the log of calls', () => {
     expect(call.bytes - before).toBeLessThan(megabyte)
   })
 
-  it('counts headers and addresses', () => {
+  it('counts headers and URLs', () => {
     const call = newLog().begin(facts)
     call.note(entry(undefined, { what: 'x'.repeat(1000), headers: { a: 'x'.repeat(1000) } }))
     expect(call.bytes).toBeGreaterThan(2000)
   })
 
-  it('does not keep in memory what it clipped', async () => {
+  it('does not keep clipped text in memory', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const used = () => {
@@ -81,7 +81,7 @@ describe('the log of calls', () => {
     }
     const call = newLog().begin(facts)
     const before = used()
-    // As they come from a socket: each a text of its own.
+    // Separate strings, as a socket delivers them.
     for (let count = 0; count < 10; count++)
       call.note(entry(Buffer.alloc(10 * megabyte, 97 + count).toString('latin1')))
     await vi.waitFor(() => expect(used() - before).toBeLessThan(50 * megabyte), 10_000)

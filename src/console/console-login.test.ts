@@ -1,4 +1,4 @@
-/** A console that is not for everybody, over real sockets: who gets in, with what, and who does not. */
+/** Access to a console with authentication, over real sockets. */
 import { request as httpsRequest } from 'node:https'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAuthority } from '../../test/auth/authority.js'
@@ -36,16 +36,16 @@ describe('a console with auth', () => {
       { bearer: { kind: 'bearer', token: 't' } },
     ],
     [
-      'two things at once',
+      'two credentials at once',
       allOf(basic({ alice: 'correct horse' }), apiKey('open sesame')),
       { basic: password, apiKey: key },
       { apiKey: key },
     ],
-  ])('lets people in with %s, on this machine too, and says what it asks for', async (_what, scheme, right, wrong) => {
+  ])('requires %s, also on the local host, and names the scheme', async (_what, scheme, right, wrong) => {
     await using served = await serveConsole({ auth: [scheme] })
     const refused = await enter(served.url, {})
     expect(refused.status).toBe(401)
-    // A browser would ask by itself, and remember the answer.
+    // A browser would show its own prompt and store the answer.
     expect(refused.headers['www-authenticate']).toBeUndefined()
     const { asks } = JSON.parse(refused.text) as SessionRefusal
     expect(Object.keys(asks?.securitySchemes ?? {}).sort()).toEqual(Object.keys(right).sort())
@@ -59,7 +59,7 @@ describe('a console with auth', () => {
     expect((await agents()).status).toBe(401)
   })
 
-  it('counts guesses, and only guesses', async () => {
+  it('counts only failed logins', async () => {
     await using served = await serveConsole({ auth: [apiKey('open sesame')] })
     for (let count = 0; count < 15; count++) expect((await enter(served.url, {})).status).toBe(401)
     const guess = () => enter(served.url, { credentials: { apiKey: { ...key, key: crypto.randomUUID() } } })
@@ -67,18 +67,18 @@ describe('a console with auth', () => {
     for (let count = 0; count < 12; count++) statuses.push((await guess()).status)
     expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401))
     expect(statuses.at(-1)).toBe(429)
-    // Credentials beside what was typed would be guesses that nobody counts.
+    // Other credentials in the request would be guesses that the limit misses.
     expect((await enter(served.url, {}, { 'x-api-key': 'open sesame' })).status).toBe(401)
   })
 
-  it('lets those in who have the token of the launch, where there is one', async () => {
+  it('accepts the launch token if there is one', async () => {
     await using served = await serveConsole({ auth: [apiKey('open sesame')], token: 'of this launch' })
     expect((await beginAt(served.url, { token: 'of this launch' })).cookie).not.toBe('')
     expect((await beginAt(served.url, { credentials: { apiKey: key } })).cookie).not.toBe('')
     expect((await enter(served.url, { token: 'x' })).status).toBe(401)
   })
 
-  it('is over after twelve hours, for pages that stay open too', async () => {
+  it('ends sessions after twelve hours, also for open pages', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -98,7 +98,7 @@ describe('a console with auth', () => {
     inner.close()
   })
 
-  it('makes no token of its own elsewhere, and is called by numbers there', async () => {
+  it('creates no launch token beyond loopback, and accepts IP addresses as its host there', async () => {
     await using served = await serveConsole({ host: '0.0.0.0', auth: [apiKey('open sesame')] })
     expect(served.url).not.toContain('token')
     const host = `192.0.2.7:${new URL(served.url).port}`
@@ -106,7 +106,7 @@ describe('a console with auth', () => {
     expect((await enter(served.url, { credentials: { apiKey: key } }, { host: 'evil.example' })).status).toBe(403)
   })
 
-  it('lets those in whose browser shows a certificate, without a question', async () => {
+  it('accepts a client certificate without a login page', async () => {
     const authority = await createAuthority('Ours')
     const server = await authority.issue({ name: 'CN=localhost' })
     await using served = await serveConsole({ tls: { ...server, ca: authority.ca }, auth: [mtls()] })
@@ -123,11 +123,11 @@ describe('a console with auth', () => {
     expect(await begin(await authority.issue({ name: 'CN=alice' }))).toBe(200)
   })
 
-  it.each([[[]], ['none']])('is never for everybody: %j', async (auth) => {
-    await expect(serveConsole({ auth: auth as never })).rejects.toThrow('needs authentication') // what programs without types may say
+  it.each([[[]], ['none']])('rejects a configuration without authentication: %j', async (auth) => {
+    await expect(serveConsole({ auth: auth as never })).rejects.toThrow('needs authentication') // as programs without types may pass it
   })
 
-  it('understands nothing that is no credential', async () => {
+  it('rejects invalid credentials', async () => {
     await using served = await serveConsole({ auth: [apiKey('open sesame')] })
     const nonsense: unknown[] = [
       null,

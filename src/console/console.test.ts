@@ -1,4 +1,4 @@
-/** The console's server part over real sockets: who gets in, whom it calls, what it remembers. */
+/** The console's server over real sockets: access, calls to agents, and stored state. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apiKey } from '../auth/static-schemes.js'
 import type { DeadDelivery, PushOperations } from '../push/dead-letters.js'
@@ -31,10 +31,10 @@ const send = (text: string) => ({
   method: 'SendMessage',
   params: { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text }] } },
 })
-const door = (ref: string, way = 'auto/auto') => `/console/a2a/${encodeURIComponent(ref)}/${way}`
+const callPath = (ref: string, form = 'auto/auto') => `/console/a2a/${encodeURIComponent(ref)}/${form}`
 
-describe('who gets in', () => {
-  it('gives whoever opens the page on this machine a session that no script and no other site can use', async () => {
+describe('access to the console', () => {
+  it('starts a session for local visitors that scripts and other sites cannot use', async () => {
     const answer = await ask('/console/api/session', { method: 'POST', headers: ours, body: {} })
     const [cookie = ''] = answer.headers['set-cookie'] ?? []
     expect(cookie).toMatch(/; Path=\/console; HttpOnly; SameSite=Strict/)
@@ -48,7 +48,7 @@ describe('who gets in', () => {
     ['a site the browser calls foreign', { 'sec-fetch-site': 'cross-site' }],
     ['another port, as the browser tells it', { 'sec-fetch-site': 'same-site' }],
     ['a request that any page could send', { 'x-dragoman-console': '' }],
-  ])('refuses %s', async (_who, headers) => {
+  ])('rejects %s', async (_who, headers) => {
     const { cookie } = await begin()
     const answer = await ask('/console/api/agents', { headers: { ...ours, cookie, ...headers } })
     expect(answer.status).toBe(403)
@@ -68,12 +68,12 @@ describe('who gets in', () => {
     'True-Client-IP',
     'Fastly-Client-IP',
     'CDN-Loop',
-  ])('refuses a session to those behind a proxy that adds %s', async (name) => {
+  ])('rejects sessions through a proxy that adds %s', async (name) => {
     const proxied = { ...ours, [name]: 'x' }
     expect((await ask('/console/api/session', { method: 'POST', headers: proxied, body: {} })).status).toBe(401)
   })
 
-  it('refuses everything to those without a session', async () => {
+  it('rejects all requests without a session', async () => {
     expect((await ask('/console/api/agents', { headers: ours })).status).toBe(401)
     expect((await ask('/console/api/tab')).status).toBe(401)
   })
@@ -86,7 +86,7 @@ describe('who gets in', () => {
     ['::ffff:203.0.113.9', 401],
     ['127.0.0.1.evil.example', 401],
     [undefined, 401],
-  ])('asks where the connection is from, not only how it calls the console: %s', async (address, status) => {
+  ])('checks the remote address as well as the Host header: %s', async (address, status) => {
     const inner = createConsole()
     const request = new Request('http://localhost/console/api/session', { method: 'POST', headers: ours, body: '{}' })
     const answer = await inner.fetch(request, { connection: { address: () => address } })
@@ -94,7 +94,7 @@ describe('who gets in', () => {
     inner.close()
   })
 
-  it('has cookies for TLS alone where people reach it by TLS, whoever speaks it', async () => {
+  it('sets Secure cookies if its public URL uses TLS, also behind a proxy', async () => {
     const inner = createConsole({ publicUrl: 'https://console.example', hosts: ['console.example'], token: 'x' })
     const body = JSON.stringify({ token: 'x' })
     const request = new Request('http://console.example/console/api/session', { method: 'POST', headers: ours, body })
@@ -102,7 +102,7 @@ describe('who gets in', () => {
     inner.close()
   })
 
-  it('wants the token of the launch where it is not only for this machine', async () => {
+  it('requires the launch token if it listens beyond loopback', async () => {
     await using open = await serveConsole({ host: '0.0.0.0' })
     const token = new URL(open.url).searchParams.get('token') ?? ''
     expect(token.length).toBeGreaterThan(20)
@@ -112,7 +112,7 @@ describe('who gets in', () => {
     expect((await begin(open.url, { token })).cookie).not.toBe('')
   })
 
-  it('lets nobody guess the token for long, and everybody else in', async () => {
+  it('limits token guesses per caller, and admits other callers', async () => {
     const inner = createConsole({ token: 'right' })
     const begun = async (token: string, address: string) => {
       const body = JSON.stringify({ token })
@@ -126,7 +126,7 @@ describe('who gets in', () => {
     inner.close()
   })
 
-  it('serves a page that loads nothing from elsewhere and runs nothing written into it', async () => {
+  it('serves a page that blocks other origins and inline scripts', async () => {
     const { headers } = await ask('/', { headers: { accept: 'text/html' } })
     const policy = String(headers['content-security-policy'] ?? "script-src 'self'")
     expect(policy).not.toContain('unsafe')
@@ -134,8 +134,8 @@ describe('who gets in', () => {
   })
 })
 
-describe('whom it calls', () => {
-  it('takes no address with a password in it', async () => {
+describe('calls to agents', () => {
+  it('rejects a URL with a password', async () => {
     const { cookie } = await begin()
     const headers = { ...ours, cookie }
     for (const ref of [
@@ -149,30 +149,30 @@ describe('whom it calls', () => {
     }
   })
 
-  it('calls agents that were named, and nobody else', async () => {
+  it('calls only agents that were named', async () => {
     const { cookie, session } = await begin()
     expect(session.agents).toMatchObject([{ ref: agent.url, from: 'given' }])
     const headers = { ...ours, cookie, 'a2a-version': '1.0' }
-    const answer = await ask(door(agent.url), { method: 'POST', headers, body: send('hello') })
+    const answer = await ask(callPath(agent.url), { method: 'POST', headers, body: send('hello') })
     expect(JSON.parse(answer.text)).toMatchObject({ result: { task: { artifacts: [{ parts: [{ text: 'hello' }] }] } } })
-    const stranger = await ask(door(closed.url), { method: 'POST', headers, body: send('hello') })
-    expect(stranger.status).toBe(404)
+    const unnamed = await ask(callPath(closed.url), { method: 'POST', headers, body: send('hello') })
+    expect(unnamed.status).toBe(404)
     const card = await ask(`/console/api/card?ref=${encodeURIComponent(closed.url)}`, { headers })
     expect(card.status).toBe(404)
   })
 
-  it('speaks every dialect and binding, and remembers what went over the wire', async () => {
+  it('uses every dialect and binding, and logs the wire', async () => {
     const { cookie } = await begin()
     const headers = { ...ours, cookie, 'a2a-version': '1.0' }
-    for (const way of ['v1/GRPC', 'v0.3/JSONRPC', 'v0.1/JSONRPC']) {
-      const answer = await ask(door(agent.url, way), { method: 'POST', headers, body: send(way) })
-      expect(JSON.parse(answer.text)).toMatchObject({ result: { task: { artifacts: [{ parts: [{ text: way }] }] } } })
+    for (const form of ['v1/GRPC', 'v0.3/JSONRPC', 'v0.1/JSONRPC']) {
+      const answer = await ask(callPath(agent.url, form), { method: 'POST', headers, body: send(form) })
+      expect(JSON.parse(answer.text)).toMatchObject({ result: { task: { artifacts: [{ parts: [{ text: form }] }] } } })
       const id = String(answer.headers['x-dragoman-call'])
       const call = JSON.parse((await ask(`/console/api/call?id=${id}`, { headers })).text) as CallView
-      expect(`${call.dialect}/${call.binding}`).toBe(way)
+      expect(`${call.dialect}/${call.binding}`).toBe(form)
       const spoken = call.wire.filter(({ binding }) => binding === call.binding)
       expect(spoken.map(({ direction }) => direction)).toEqual(['request', 'response'])
-      expect(JSON.stringify(spoken[0]?.body)).toContain(way)
+      expect(JSON.stringify(spoken[0]?.body)).toContain(form)
     }
     const listed = JSON.parse((await ask('/console/api/calls', { headers })).text) as { calls: CallSummary[] }
     expect(listed.calls).toHaveLength(3)
@@ -183,22 +183,22 @@ describe('whom it calls', () => {
     const { cookie } = await begin()
     const headers = { ...ours, cookie, 'a2a-version': '1.0' }
     await ask('/console/api/agents', { method: 'POST', headers, body: { ref: closed.url } })
-    const refused = await ask(door(closed.url), { method: 'POST', headers, body: send('hello') })
+    const refused = await ask(callPath(closed.url), { method: 'POST', headers, body: send('hello') })
     expect(JSON.parse(refused.text)).toMatchObject({ error: expect.anything() })
     const credential = { kind: 'apiKey', key: 'open sesame' }
     await ask('/console/api/trust', { method: 'PUT', headers, body: { ref: closed.url, credential } })
-    const answer = await ask(door(closed.url), { method: 'POST', headers, body: send('hello') })
+    const answer = await ask(callPath(closed.url), { method: 'POST', headers, body: send('hello') })
     expect(JSON.parse(answer.text)).toMatchObject({ result: { task: expect.anything() } })
     const id = String(answer.headers['x-dragoman-call'])
-    const told = [
+    const shown = [
       (await ask(`/console/api/call?id=${id}`, { headers })).text,
       (await ask('/console/api/agents', { headers })).text,
     ].join()
-    expect(told).not.toContain('open sesame')
-    expect(told).toContain('"credentials":{"":"apiKey"}')
+    expect(shown).not.toContain('open sesame')
+    expect(shown).toContain('"credentials":{"":"apiKey"}')
   })
 
-  it('looks at a card from all sides and at an agent on three levels', async () => {
+  it('checks a card, and an agent on three levels', async () => {
     const { cookie } = await begin()
     const headers = { ...ours, cookie }
     const view = JSON.parse(
@@ -213,7 +213,7 @@ describe('whom it calls', () => {
     expect(probe.card.isGood && probe.bindings.every(({ isGood }) => isGood) && probe.call?.isGood).toBe(true)
   })
 
-  it('says in words what is no address, what does not answer, and that links to files inside lead nowhere', async () => {
+  it('reports invalid URLs and unreachable agents, and rejects file links into private networks', async () => {
     const { cookie } = await begin()
     const headers = { ...ours, cookie }
     const bad = await ask('/console/api/agents', { method: 'POST', headers, body: { ref: 'ftp://x' } })
@@ -226,8 +226,8 @@ describe('whom it calls', () => {
   })
 })
 
-describe('one stream a tab', () => {
-  it('brings the events of a streaming call through the tab’s own stream', async () => {
+describe('the stream of a tab', () => {
+  it('carries the events of a streaming call', async () => {
     const { cookie } = await begin()
     const origin = new URL(served.url).origin
     const left = new AbortController()
@@ -239,7 +239,7 @@ describe('one stream a tab', () => {
       return wanted.exec(seen)?.[1] ?? ''
     }
     const tab = await until(/"tab":"([^"]+)"/)
-    const answer = await ask(door(agent.url), {
+    const answer = await ask(callPath(agent.url), {
       method: 'POST',
       headers: { ...ours, cookie, 'a2a-version': '1.0', accept: 'text/event-stream', 'x-dragoman-tab': `${tab}/7` },
       body: { ...send('chunks 3'), method: 'SendStreamingMessage' },
@@ -252,8 +252,8 @@ describe('one stream a tab', () => {
   })
 })
 
-describe('as a receiver of push notifications', () => {
-  it('takes deliveries at an address that cannot be guessed, and shows them to its own session', async () => {
+describe('the push receiver of the console', () => {
+  it('accepts deliveries at an unguessable URL, and shows them to its own session only', async () => {
     const { cookie, session } = await begin()
     const { cookie: other } = await begin()
     const { pathname } = new URL(session.receiver)
@@ -271,7 +271,7 @@ describe('as a receiver of push notifications', () => {
 })
 
 describe('dead letters', () => {
-  const letter: Omit<DeadDelivery, 'agent'> = {
+  const deadLetter: Omit<DeadDelivery, 'agent'> = {
     id: '1',
     tenant: '',
     owner: 'anonymous',
@@ -284,10 +284,10 @@ describe('dead letters', () => {
     error: 'HTTP 500',
   }
 
-  it('of servers that have stores of their own are told apart, whatever their ids', async () => {
+  it('of servers with separate stores are distinct, even with equal ids', async () => {
     const sent: string[] = []
     const of = (agent: string): PushOperations => ({
-      deadLetters: async () => [{ ...letter, agent }],
+      deadLetters: async () => [{ ...deadLetter, agent }],
       redeliver: async (id) => {
         sent.push(`${agent} ${id}`)
         return { isDelivered: true }

@@ -1,4 +1,4 @@
-/** Agents, pages and webhooks that mean no good, over real sockets. */
+/** Hostile agents, pages and webhooks, over real sockets. */
 import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { json, serveHttp } from '../client/http-server.fixture.js'
@@ -34,9 +34,9 @@ const card = (origin: string, more: object = {}) => ({
   ...more,
 })
 
-describe('an agent that means no good', () => {
+describe('a hostile agent', () => {
   it.each(['http://169.254.169.254/latest/', 'http://10.0.0.1/', 'http://[fe80::1]/'])(
-    'does not lead the console to %s',
+    'cannot make the console call %s',
     async (location) => {
       await using agent = await serveHttp((_, response) => response.writeHead(302, { location }).end())
       const { ask } = await visitor()
@@ -46,7 +46,7 @@ describe('an agent that means no good', () => {
     },
   )
 
-  it('has nobody open an address that is no web page', async () => {
+  it('cannot make the browser open a URL that is not a web page', async () => {
     await using agent = await serveHttp(({ path }, response) => {
       const origin = `http://127.0.0.1:${agent.port}`
       if (path.includes('openid'))
@@ -77,7 +77,7 @@ describe('an agent that means no good', () => {
     })
   })
 
-  it('gets what was typed for it, and another agent at the same host does not', async () => {
+  it('receives only its own credentials, not those of another agent at the same host', async () => {
     await using own = await serveHttp((_, response) => json(response, card(own.origin)))
     await using other = await serveHttp((_, response) => json(response, card(own.origin)))
     const { ask } = await visitor()
@@ -91,17 +91,17 @@ describe('an agent that means no good', () => {
   })
 })
 
-describe('a request that means no good', () => {
+describe('a hostile request', () => {
   it.each([
     ['POST', 'api/agents', 3, 413],
-    ['POST', 'api/session', 1, 200], // it has a session already: what it says is not looked at
+    ['POST', 'api/session', 1, 200], // it has a session already, so the console ignores the body
     ['PUT', 'api/trust', 3, 413],
   ])('%s %s with %i MB is not read to its end', async (method, path, megabytes, status) => {
     const { ask } = await visitor()
     expect((await ask(method, path, { ref: 'x'.repeat(megabytes * megabyte) })).status).toBe(status)
   })
 
-  it('names nothing that no address can be', async () => {
+  it('gets 404 for an invalid path or an unnamed agent', async () => {
     const { ask } = await visitor()
     for (const path of [
       'a2a/%zz/auto/auto',
@@ -128,8 +128,8 @@ describe('a request that means no good', () => {
   })
 })
 
-describe('too much of everything', () => {
-  it('of deliveries: the newest are kept, up to so many bytes', async () => {
+describe('limits', () => {
+  it('of deliveries: the console keeps the newest, up to a number of bytes', async () => {
     const { session, ask } = await visitor()
     const statusUpdate = { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
     const { pathname } = new URL(session.receiver)
@@ -145,7 +145,7 @@ describe('too much of everything', () => {
     expect(deliveries.map(({ id }) => Number(id))).toEqual([20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5])
   })
 
-  it('of tabs: the newest ones are served, and the console goes on', async () => {
+  it('of tabs: the console serves the newest', async () => {
     const { cookie, ask } = await visitor()
     const { hostname, port } = new URL(served.url)
     let open = 0
@@ -163,7 +163,7 @@ describe('too much of everything', () => {
     for (const tab of tabs) tab.destroy()
   })
 
-  it('of sessions: those that nobody looks at make room', async () => {
+  it('of sessions: the console evicts those without open pages', async () => {
     const first = await visitor()
     for (let count = 0; count < 30; count++) await beginAt(served.url)
     expect((await first.ask('GET', 'api/agents')).status).toBe(401)

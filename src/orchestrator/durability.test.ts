@@ -20,7 +20,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       return task.status.state === 'TASK_STATE_COMPLETED' && task
     })
 
-  it('goes on behind the last step that was done, and finds the one under way again', async () => {
+  it('continues after the last completed step, and finds the task of the running step again', async () => {
     const store = await openTestStore(kind)
     const release = gate()
     const runs: string[] = []
@@ -71,7 +71,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     await store.close()
   })
 
-  it('needs nobody for what is written down', async () => {
+  it('calls no agent for recorded steps', async () => {
     const store = await openTestStore(kind)
     const release = gate()
     const gone = agent('Gone', async function* () {
@@ -110,7 +110,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     await store.close()
   })
 
-  it('asks with the same key when it died before it knew the task', async () => {
+  it('sends with the same key if it died before it received the task', async () => {
     const store = await openTestStore(kind)
     const keys: (string | undefined)[] = []
     const attempts: (number | undefined)[] = []
@@ -125,9 +125,9 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     })
     await using child = await testEngine(worker, 'memory')
     const life = mortalStore(store)
-    const deaf: typeof child = {
+    const withoutResponse: typeof child = {
       ...child,
-      // It dies when the agent has the message and before it hears of the task.
+      // It dies after the agent received the message, before it receives the task.
       async *sendStreamingMessage(request, context) {
         keys.push(context.idempotencyKey)
         attempts.push(context.attempts)
@@ -140,7 +140,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
         }
       },
     }
-    const resolve = resolveAmong(new Map([['Worker', deaf]]))
+    const resolve = resolveAmong(new Map([['Worker', withoutResponse]]))
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await child.listTasks({}, callBy())).totalSize === 1)
@@ -149,13 +149,13 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     release.open()
     await ended(two, id)
     expect(keys).toEqual([`${id}:only:1`, `${id}:only:1`])
-    // Whether to ask again is decided in one place.
+    // Only the workflow decides about retries.
     expect(attempts).toEqual([1, 1])
     expect((await child.listTasks({}, callBy())).totalSize).toBe(1)
     await store.close()
   })
 
-  it('is handed over when its server drains: the agent stays at work and is found again', async () => {
+  it('is handed over when its server drains: the task of the agent continues and is found again', async () => {
     const store = await openTestStore(kind)
     const release = gate()
     let runs = 0
@@ -181,12 +181,12 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     await store.close()
   })
 
-  it('does not undo twice, nor forget that it failed', async () => {
+  it('compensates once, and remembers that it failed', async () => {
     const store = await openTestStore(kind)
-    const heard: string[] = []
+    const received: string[] = []
     const release = gate()
     const booker = agent('Booker', async function* ({ text }) {
-      heard.push(text)
+      received.push(text)
       yield working('begun')
       if (text === 'undo hotel') await release.opened
       yield text
@@ -195,8 +195,8 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       const undo = (what: string) => () => ({ agent: booker, message: `undo ${what}` })
       await steps.step('flight', { agent: booker, message: 'flight', compensate: undo('flight') })
       await steps.step('hotel', { agent: booker, message: 'hotel', compensate: undo('hotel') })
-      // A mind that changes: the second time it would not fail.
-      if (heard.length === 2) throw new Error('No')
+      // Not deterministic: the second execution would not fail.
+      if (received.length === 2) throw new Error('No')
     })
     await using child = await testEngine(booker, 'memory')
     const resolve = resolveAmong(new Map([['Booker', child]]))
@@ -212,7 +212,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: (owner) => owner === 'p1' })
     release.open()
     await until(async () => (await two.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
-    expect(heard).toEqual(['flight', 'hotel', 'undo hotel', 'undo flight'])
+    expect(received).toEqual(['flight', 'hotel', 'undo hotel', 'undo flight'])
     const { tasks } = await child.listTasks({}, callBy())
     expect(tasks.map(({ status }) => status.state)).toEqual(Array(4).fill('TASK_STATE_COMPLETED'))
     expect(graphLines(await two.getTask({ id }, callBy())).slice(2)).toEqual([
@@ -225,12 +225,12 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
   it.each([
     ['while it undoes', false],
     ['while it undoes, and dies', true],
-  ])('lets the rest be undone when it is cancelled %s', async (_, dies) => {
+  ])('finishes the compensation when it is cancelled %s', async (_, dies) => {
     const store = await openTestStore(kind)
-    const heard: string[] = []
+    const received: string[] = []
     const release = gate()
     const booker = agent('Booker', async function* ({ text }) {
-      heard.push(text)
+      received.push(text)
       yield working('begun')
       if (text === 'undo hotel') await release.opened
       yield text
@@ -255,14 +255,14 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: () => dies })
     const [{ status }] = await Promise.all([
       (dies ? two : one).cancelTask({ id }, callBy()),
-      until(() => heard.includes('undo flight')).then(() => release.open()),
+      until(() => received.includes('undo flight')).then(() => release.open()),
     ])
     expect(status.state).toBe('TASK_STATE_CANCELED')
     await until(async () => {
       const { tasks } = await child.listTasks({}, callBy())
       return tasks.length === 4 && tasks.every((task) => task.status.state === 'TASK_STATE_COMPLETED')
     })
-    expect(heard).toEqual(['flight', 'hotel', 'undo hotel', 'undo flight'])
+    expect(received).toEqual(['flight', 'hotel', 'undo hotel', 'undo flight'])
     if (!dies) await one[Symbol.asyncDispose]()
     await store.close()
   })

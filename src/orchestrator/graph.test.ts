@@ -8,12 +8,15 @@ const nodes = [node('done', 'completed'), node('under-way', 'running'), node('op
 const artifacts = [{ artifactId: 'workflow-graph', parts: [{ data: { workflow: 'W', nodes, edges: [] } }] }]
 
 describe('graphOf', () => {
-  it.each(['TASK_STATE_WORKING', undefined] as const)('is as it was told while the run goes on: %s', (state) => {
-    const run = { artifacts, ...(state && { status: { state, timestamp: at } }) }
-    expect(graphOf(run)?.nodes.map((each) => each.state)).toEqual(['completed', 'running', 'asking', 'failed'])
-  })
+  it.each(['TASK_STATE_WORKING', undefined] as const)(
+    'returns the reported graph while the run continues: %s',
+    (state) => {
+      const run = { artifacts, ...(state && { status: { state, timestamp: at } }) }
+      expect(graphOf(run)?.nodes.map((each) => each.state)).toEqual(['completed', 'running', 'asking', 'failed'])
+    },
+  )
 
-  it('has nothing under way in a run that is over, which had no time to tell', () => {
+  it('has no running nodes after the run has ended', () => {
     const timestamp = '2025-01-01T00:00:09.000Z'
     const graph = graphOf({ artifacts, status: { state: 'TASK_STATE_CANCELED', timestamp } })
     expect(graph?.nodes.map((each) => each.state)).toEqual(['completed', 'canceled', 'canceled', 'failed'])

@@ -9,7 +9,7 @@ import { workflow } from './workflow.js'
 
 const schema = { type: 'object', properties: { size: { type: 'string' } } }
 
-/** Asks for a size, and makes something of it. */
+/** Asks for a size, and returns a result for it. */
 const tailor = (name: string) =>
   agent(name, async function* ({ number, text, task }) {
     if (number === 1) yield ask(`Which size of ${text}?`, { schema })
@@ -22,7 +22,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
   const made = ({ artifacts = [] }: Task) =>
     artifacts.filter(({ name }) => name === 'made').map(({ artifactId, parts }) => `${artifactId} ${textIn(parts)}`)
 
-  it('are those of its agents, one after another, and each answer goes to whoever asked', async () => {
+  it('are those of its agents, one after another, and each answer goes to the agent that asked', async () => {
     const flow = workflow('Flow', async (steps) => {
       await Promise.all([
         steps.step('coat', { agent: 'Coats', message: 'coat' }),
@@ -33,7 +33,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     const asked = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     const first = questionIn(asked)
     expect(['INPUT_REQUIRED coat: Which size of coat?', 'INPUT_REQUIRED hat: Which size of hat?']).toContain(first)
-    // The form of the agent is the form of the workflow.
+    // The workflow passes on the form of the agent.
     expect(asked.status.message?.parts.at(-1)).toMatchObject({ data: schema, mediaType: 'application/schema+json' })
     const [one, other] = first.includes('coat') ? (['coat', 'hat'] as const) : (['hat', 'coat'] as const)
     const second = taskIn(await cast.workflow.sendMessage(send(`${one} L`, { taskId: asked.id }), callBy()))
@@ -68,7 +68,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     expect(ran).toEqual(['finally'])
   })
 
-  it('take only answers that fit the form of the agent that asked', async () => {
+  it('accept only answers that match the form of the agent', async () => {
     const approval = { type: 'object', required: ['approve'], properties: { approve: { type: 'boolean' } } }
     const editor = agent('Editor', async function* (turn) {
       if (turn.number === 1) yield ask('Publish?', { schema: approval })
@@ -97,7 +97,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     expect(textIn(done.artifacts?.find(({ name }) => name === 'result')?.parts ?? [])).toBe('{"approve":false}')
   })
 
-  it('leave other agents at work, whose results are there when the answer comes', async () => {
+  it('do not stop other agents, whose results are available after the answer', async () => {
     const release = gate()
     let runs = 0
     const slow = agent('Slow', async function* () {
@@ -127,7 +127,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     expect(runs).toBe(1)
   })
 
-  it('may be asked again by the same agent, and for credentials', async () => {
+  it('can be repeated by the same agent, and can ask for credentials', async () => {
     const curious = agent('Curious', async function* ({ number, history }) {
       if (number === 1) yield ask('First?')
       if (number === 2) yield ask('Second?')

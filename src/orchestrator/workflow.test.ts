@@ -18,7 +18,7 @@ const outliner = agent('OutlineAgent', async function* ({ text }) {
   yield artifact('outline', data({ title: text, chapters: ['one', 'two'] }))
 })
 
-/** Repeats what it was told, and remembers the messages. */
+/** Repeats the text of each message, and records the messages. */
 const listener = (name: string, heard: Message[] = []) =>
   agent(name, async function* ({ text, message }) {
     heard.push(message)
@@ -27,7 +27,7 @@ const listener = (name: string, heard: Message[] = []) =>
   })
 
 describe.each(storeKinds)('a workflow on %s', (kind) => {
-  it('chains agents: data travels as data beside text, in one context, with references', async () => {
+  it('chains agents: passes data and text in one context, with references', async () => {
     const heard: Message[] = []
     const outlineSchema = z.object({ title: z.string(), chapters: z.array(z.string()) })
     const document = workflow('Document', async (flow) => {
@@ -54,7 +54,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(graphLines(task)).toEqual(['outline completed', 'document completed after outline'])
   })
 
-  it('shows the artifacts of its steps as they grow, and their progress', async () => {
+  it('streams the artifacts and the progress of its steps', async () => {
     const release = gate()
     const slow = agent('Slow', async function* () {
       yield 'first '
@@ -81,13 +81,13 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     ])
   })
 
-  it('runs items some at a time, rounds until one is good, and conditions as code', async () => {
-    let most = 0
+  it('runs items with limited concurrency, loops until a condition holds, and plain conditions', async () => {
+    let maxRunning = 0
     let now = 0
     const counted = agent('Counted', async function* ({ text }) {
       now += 1
-      most = Math.max(most, now)
-      if (text === 'a') await until(() => most > 1)
+      maxRunning = Math.max(maxRunning, now)
+      if (text === 'a') await until(() => maxRunning > 1)
       now -= 1
       yield text.toUpperCase()
     })
@@ -107,7 +107,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(textIn(task.artifacts?.find(({ artifactId }) => artifactId === 'result')?.parts ?? [])).toBe(
       'ABCD DRAFT 3 undefined 7',
     )
-    expect(most).toBe(2)
+    expect(maxRunning).toBe(2)
     expect(graphOf(task)?.nodes.map(({ id }) => id)).toEqual([
       'word[1]',
       'word[2]',
@@ -120,7 +120,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     ])
   })
 
-  it('takes direct messages for answers', async () => {
+  it('accepts direct messages as answers', async () => {
     const brief = agent('Brief', async function* () {
       yield reply([{ text: 'in short' }, data({ n: 1 })])
     })
@@ -135,7 +135,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     )
   })
 
-  it('tries again, then elsewhere, and says who failed when nobody could', async () => {
+  it('retries, then calls the fallback, and names the failed agents when all fail', async () => {
     let tries = 0
     const flaky = agent('Flaky', async function* () {
       tries += 1
@@ -166,10 +166,10 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(await cast.agents.get('Broken')?.listTasks({}, callBy())).toMatchObject({ totalSize: 2 })
   })
 
-  /** Time limits of this length run out when a test says so. */
+  /** The test triggers time limits of this length. */
   const timeoutMs = 987_654
 
-  /** Limits that were set, in their order, as functions that make them run out. */
+  /** The time limits in the order they were set, as functions that trigger them. */
   function limitsSet(): readonly (() => void)[] {
     const set: (() => void)[] = []
     const { setTimeout } = globalThis
@@ -196,7 +196,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
   }
   const sleeper = agent('Sleeper', sleep)
 
-  it('lets go of an agent that is not done in time', async () => {
+  it('cancels the task of an agent that exceeds its time limit', async () => {
     const flow = workflow('Flow', async (steps) => {
       const late = await steps.step('late', { agent: sleeper, message: 'go', timeoutMs }).catch((error: Error) => error)
       return completed(late instanceof Error ? late.message : 'too early')
@@ -214,7 +214,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   })
 
-  it('asks again and elsewhere when an agent is not done in time, also one that never said a word', async () => {
+  it('retries and falls back when an agent exceeds its time limit, also one that never answers', async () => {
     let asked = 0
     const second = agent('Sleeper', async function* (turn) {
       asked += 1
@@ -233,7 +233,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     await using cast = await openWorkflow(flow, [second, quick], kind)
     const limits = limitsSet()
     const sending = cast.workflow.sendMessage(send('go'), callBy())
-    // Each attempt sets a limit: the first, the third and the fifth run out.
+    // Each attempt sets a limit. The first, the third and the fifth expire.
     await knowsTaskOf(cast, 'again')
     limits[0]?.()
     await knowsTaskOf(cast, 'other')
@@ -255,7 +255,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     ])
   })
 
-  it('ends a run that takes too long, and what it had begun', async () => {
+  it('ends a run that exceeds its time limit, and the tasks of its steps', async () => {
     const flow = workflow(
       'Flow',
       async (steps) => {
@@ -275,7 +275,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   })
 
-  it('undoes what was done when it fails, the last first', async () => {
+  it('compensates completed steps in reverse order when it fails', async () => {
     const heard: Message[] = []
     const booker = listener('Booker', heard)
     const broken = agent('Broken', async function* () {
@@ -297,7 +297,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     ])
   })
 
-  it('undoes what was done when it has no room left for what it writes down', async () => {
+  it('compensates completed steps when its checkpoints exceed the limit', async () => {
     const heard: Message[] = []
     const booker = listener('Booker', heard)
     const flow = workflow('Flow', async (steps) => {
@@ -324,7 +324,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     ])
   })
 
-  it('asks nobody else when its resolver knows no such agent', async () => {
+  it('does not call a URL that its resolver does not know', async () => {
     await using peer = await serveHttp((_, response) => json(response, {}))
     const asked: unknown[] = []
     const resolve = (name: StepAgentName) => {
@@ -345,7 +345,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(peer.seen).toEqual([])
   })
 
-  it('does not tell its caller what a bug in it was', async () => {
+  it('hides the text of internal errors from its caller', async () => {
     const flow = workflow('Flow', async () => {
       throw new Error('secret')
     })
@@ -355,7 +355,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(cast.workflow.logged.join()).toContain('secret')
   })
 
-  it('refuses two steps of one name', async () => {
+  it('rejects two steps with the same name', async () => {
     const flow = workflow('Flow', async (steps) => {
       await steps.step('same', { agent: 'OutlineAgent', message: 'a' })
       await steps.step('same', { agent: 'OutlineAgent', message: 'b' })
@@ -403,7 +403,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     await until(() => heard.map(wordsOf).join() === 'book,undo,book,undo')
   })
 
-  it('is one task for whoever watches, with the graph as it changes', async () => {
+  it('is one task for subscribers, which see each change of the graph', async () => {
     const flow = workflow('Flow', async (steps) => {
       await steps.step('outline', { agent: 'OutlineAgent', message: 'a' })
     })
@@ -418,7 +418,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(graphs.at(-1)).toBe('outline completed')
   })
 
-  it('names the task of a step while the step is under way', async () => {
+  it('names the task of a running step', async () => {
     const release = gate()
     const slow = agent('Slow', async function* () {
       yield working()
@@ -439,7 +439,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
   })
 })
 
-/** Takes calls and never answers. */
+/** Accepts calls and never answers. */
 const silent = fromGeneric({
   unary: () => new Promise(() => undefined),
   async *streaming(_operation, _request, { signal }) {

@@ -1,4 +1,4 @@
-/** What is under way in the background when a registry closes. */
+/** Background work of a registry that closes. */
 import { describe, expect, it } from 'vitest'
 import { serveHttp } from '../client/http-server.fixture.js'
 import { gate, until } from '../testing/wait.js'
@@ -14,7 +14,7 @@ describe('a registry that closes', () => {
     await registry.close()
   })
 
-  it('waits for the sweep that is under way, and there is never more than one', async () => {
+  it('waits for the running sweep, and never runs two at once', async () => {
     const registry = await testRegistry({ sweepMs: 1 })
     const { records } = registry.store
     const expire = records.expire.bind(records)

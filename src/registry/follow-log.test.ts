@@ -3,7 +3,7 @@ import { MemoryStore } from '../stores/memory.js'
 import { followLog } from './follow-log.js'
 
 describe('following a log', () => {
-  it('lets others have their turn every few changes, however long it is', async () => {
+  it('yields to the event loop every few changes, also in a long log', async () => {
     const { records } = new MemoryStore()
     for (let n = 0; n < 130; n++) await records.put('c', `d${n}`, n)
     let turn = 0

@@ -3,7 +3,7 @@ import { ann, at, cardFor, testRegistry } from './registry.fixture.js'
 
 const skill = { id: 's', name: 'S', description: 'S', tags: ['t'] }
 
-describe('cards that are refused', () => {
+describe('rejected cards', () => {
   it.each<[string, unknown]>([
     ['no object', 'card'],
     ['a list', []],
@@ -36,7 +36,7 @@ describe('cards that are refused', () => {
     expect((await registry.list({ limit: 10, includeUnhealthy: true })).total).toBe(0)
   })
 
-  it('are refused by size before anything else is looked at', async () => {
+  it('are checked for size before anything else', async () => {
     await using registry = await testRegistry()
     const card = cardFor('x', { description: 'x'.repeat(300 * 1024) })
     await expect(registry.publish({ namespace: 'public', name: 'x', card }, ann)).rejects.toMatchObject({
@@ -52,7 +52,7 @@ describe('cards that are refused', () => {
     'http://[::1]/',
     'http://2130706433/',
     'http://[::ffff:192.168.0.1]/',
-  ])('lead inside, unless the operator allows it: %s', async (url) => {
+  ])('have URLs in private networks, unless the operator allows them: %s', async (url) => {
     await using closed = await testRegistry({ allowPrivate: false })
     const card = cardFor('x', at(url))
     await expect(closed.publish({ namespace: 'public', name: 'x', card }, ann)).rejects.toMatchObject({
@@ -61,7 +61,7 @@ describe('cards that are refused', () => {
     })
   })
 
-  it('lead inside by gRPC too', async () => {
+  it('have gRPC authorities in private networks', async () => {
     await using closed = await testRegistry({ allowPrivate: false })
     const card = cardFor('x', {
       supportedInterfaces: [{ url: '10.0.0.1:443', protocolBinding: 'GRPC', protocolVersion: '1.0' }],
@@ -81,7 +81,7 @@ describe('cards that are refused', () => {
     },
   )
 
-  it('have tags without end', async () => {
+  it('have too many tags', async () => {
     await using registry = await testRegistry()
     const tags = Array.from({ length: 51 }, (_, n) => `t${n}`)
     await expect(registry.publish({ namespace: 'public', name: 'x', card: cardFor('x'), tags }, ann)).rejects.toThrow(
@@ -89,7 +89,7 @@ describe('cards that are refused', () => {
     )
   })
 
-  it('are not signed, where signatures are required', async () => {
+  it('are unsigned if signatures are required', async () => {
     await using registry = await testRegistry({ signatures: 'require' })
     await expect(registry.publish({ namespace: 'public', name: 'x', card: cardFor('x') }, ann)).rejects.toThrow(
       'signed',

@@ -1,4 +1,4 @@
-/** Agents that register themselves, clients that find them by name, and what happens when somebody dies. */
+/** Agents that register themselves, clients that find them by name, and failures of either side. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ const find = async (url: string, query = '') => {
 }
 
 describe('agents that register', () => {
-  it('are found by name, called, and gone when they close (RL-L0-8)', async () => {
+  it('are found by name, called, and withdrawn when they close (RL-L0-8)', async () => {
     await using registry = await open()
     const served = await serve(shout, { register: { url: registry.url, tags: ['loud'] } })
     await until(() => find(registry.url))
@@ -42,7 +42,7 @@ describe('agents that register', () => {
     expect(await find(registry.url)).toBeUndefined()
   })
 
-  it('are named together with the registry when they cannot be found', async () => {
+  it('are named with the registry in the error when they are not found', async () => {
     const lookUp = async (name: string, url: string) => {
       const failure = connect(name, { resolvers: [registryResolver(url)], timeoutMs: 2000 }).catch(
         (error: Error) => error,
@@ -64,7 +64,7 @@ describe('agents that register', () => {
     )
   })
 
-  it('come back by themselves when the registry has forgotten them', async () => {
+  it('register again after the registry has lost them', async () => {
     const { url, close } = await open()
     const port = Number(new URL(url).port)
     const entries: LogEntry[] = []
@@ -78,7 +78,7 @@ describe('agents that register', () => {
     await until(() => entries.some(({ message }) => message.includes('answers again')))
   }, 40_000)
 
-  it('are served although there is no registry, and although it refuses them', async () => {
+  it('are served without a reachable registry, and after a rejected registration', async () => {
     await using refusing = await open({ auth: [apiKey('secret')] })
     for (const url of ['http://127.0.0.1:9', refusing.url]) {
       const entries: LogEntry[] = []
@@ -90,13 +90,13 @@ describe('agents that register', () => {
     }
   })
 
-  it('show their credentials', async () => {
+  it('send their credentials', async () => {
     await using registry = await open({ auth: [apiKey({ secret: 'ann' })], publicRead: true })
     await using _served = await serve(shout, { register: { url: registry.url, headers: { 'x-api-key': 'secret' } } })
     expect(await until(() => find(registry.url))).toMatchObject({ owner: 'ann' })
   })
 
-  it('are known by their signature when they have one', async () => {
+  it('are identified by their signature if they have one', async () => {
     const signing = { keys: [await generateSigningKey()] }
     await using registry = await open({ signatures: 'require' })
     const entries: LogEntry[] = []
@@ -106,14 +106,14 @@ describe('agents that register', () => {
     expect(await until(() => find(registry.url))).toMatchObject({ signature: { state: 'valid' } })
   })
 
-  it('refuse an address that is none before anything is opened', async () => {
+  it('reject an invalid registry URL before they open a port', async () => {
     const path = join(folder, 'never-opened.sqlite')
     await expect(serve(shout, { register: 'nowhere', store: `sqlite:${path}` })).rejects.toThrow('Invalid address')
     await expect(serve(shout, { register: 'ftp://registry.example' })).rejects.toThrow('Invalid address')
     expect(existsSync(path)).toBe(false)
   })
 
-  it('are withdrawn although the registry was still answering when they closed', async () => {
+  it('are withdrawn if they close during a registration', async () => {
     await using registry = await serveHttp(({ method }, response) => {
       if (method !== 'PUT') response.writeHead(200, { 'content-type': 'application/json' }).end('{"withdrawn":1}')
     })
@@ -125,7 +125,7 @@ describe('agents that register', () => {
 })
 
 describe('a registry on SQLite', () => {
-  it('remembers everything when it starts again', async () => {
+  it('restores its records after a restart', async () => {
     const store = `sqlite:${join(folder, 'restart.sqlite')}`
     const first = await open({ store })
     await fetch(`${first.url}/v1/agents/public/shout`, {
@@ -138,7 +138,7 @@ describe('a registry on SQLite', () => {
     expect(await (await fetch(`${second.url}/v1/agents?text=shout`)).json()).toMatchObject({ total: 1 })
   })
 
-  it('is one registry, however many processes serve it', async () => {
+  it('shares its records between processes', async () => {
     const path = join(folder, 'shared.sqlite')
     const [one, other] = [await openSqliteStore(path, { pollMs: 5 }), await openSqliteStore(path, { pollMs: 5 })]
     {
@@ -156,7 +156,7 @@ describe('a registry on SQLite', () => {
 })
 
 describe('resolvers', () => {
-  it('go on at the next instance when the first cannot be reached', async () => {
+  it('use the next instance when the first is unreachable', async () => {
     await using registry = await open()
     const first = await serve(shout, { register: registry.url })
     const second = await serve(shout, { register: registry.url })
@@ -171,7 +171,7 @@ describe('resolvers', () => {
     const isFirst = client.choice.url.startsWith(first.url)
     const [used, other] = isFirst ? [first, second] : [second, first]
     await used.close()
-    // A connection that was kept may die under a call, which then fails as any other; the next one goes elsewhere.
+    // A pooled connection may break during a call, which then fails. The next call uses another instance.
     const answer = () =>
       client.ask('b').then(
         ({ text }) => text,
@@ -184,7 +184,7 @@ describe('resolvers', () => {
     await expect(client.ask('c')).rejects.toMatchObject({ failure: 'unreachable' })
   })
 
-  it('know what they knew while the registry is away', async () => {
+  it('use cached records while the registry is unreachable', async () => {
     const registry = await open()
     await using _served = await serve(shout, { register: registry.url })
     await until(() => find(registry.url))
@@ -197,7 +197,7 @@ describe('resolvers', () => {
     await expect(resolver('other')).rejects.toMatchObject({ failure: 'unreachable' })
   })
 
-  it('ask once as long as nothing changes, and again when something has', async () => {
+  it('read a record once until it changes', async () => {
     await using registry = await open()
     let asked = 0
     const counting = ((input: string, init?: RequestInit) => {
@@ -224,7 +224,7 @@ describe('resolvers', () => {
     }
   })
 
-  /** A registry that never tells what changed: its watch begins, and then sends what it is told to. */
+  /** A registry without change events: its watch opens, and then sends only the given text. */
   const secretive = (alive: (response: ServerResponse) => void) => {
     const state = { version: '1', asked: 0 }
     const server = serveHttp((request, response) => {
@@ -246,7 +246,7 @@ describe('resolvers', () => {
     return state.asked === before
   }
 
-  it('do not trust a watch that went silent', async () => {
+  it('do not rely on a silent watch', async () => {
     const { state, server } = secretive(() => undefined)
     await using registry = await server
     const warnings: string[] = []
@@ -262,7 +262,7 @@ describe('resolvers', () => {
     }
   })
 
-  it('ask again after a while although nothing was said to have changed', async () => {
+  it('read a record again after its maximum age without a change event', async () => {
     const beats = new Set<NodeJS.Timeout>()
     const { state, server } = secretive((response) => beats.add(setInterval(() => response.write(':\n\n'), 10)))
     await using registry = await server
@@ -281,7 +281,7 @@ describe('resolvers', () => {
     }
   })
 
-  it('find nothing where nothing is', async () => {
+  it('return nothing for unknown names', async () => {
     await using registry = await open()
     expect(await registryResolver(registry.url)('none')).toBeUndefined()
     expect(await nacosResolver(registry.url)('none')).toBeUndefined()
@@ -322,7 +322,7 @@ describe('resolvers', () => {
     await expect(nacosResolver(registry.url)('shout')).rejects.toMatchObject({ failure: 'refused' })
   })
 
-  it('speak to Nacos: answers with the members that a server of 3.1 writes', async () => {
+  it('read responses of a Nacos 3.1 server', async () => {
     await using served = await serve(shout)
     const data = {
       protocolVersion: '0.3.0',
@@ -367,7 +367,7 @@ describe('resolvers', () => {
     ['bad-answer', 500, '{"code":30000,"message":"server error"}'],
     ['bad-answer', 200, '{"code":20002,"message":"parameter validate error","data":null}'],
     ['refused', 403, '{"code":10001,"message":"access denied"}'],
-  ])('tell a strange Nacos by %s (HTTP %i %s)', async (failure, status, body) => {
+  ])('report an unexpected Nacos response as %s (HTTP %i %s)', async (failure, status, body) => {
     await using nacos = await serveHttp((_, response) => response.writeHead(status).end(body))
     await expect(nacosResolver(nacos.origin)('x')).rejects.toMatchObject({ failure })
   })

@@ -25,8 +25,8 @@ async function cardAt(url: string, headers = {}): Promise<AgentCard> {
 const healthOf = (registry: TestRegistry) =>
   registry.find(key, { includeUnhealthy: true }).instances.map(({ health }) => health?.state ?? 'unknown')
 
-describe('health by behaviour', () => {
-  it('finds an agent healthy that answers, and says how it knows', async () => {
+describe('health probes', () => {
+  it('report an agent that answers as healthy, with the reason', async () => {
     await using served = await serve(echo)
     await using registry = await testRegistry({ probes })
     await registry.publish({ ...key, card: await cardAt(served.url) }, ann)
@@ -53,7 +53,7 @@ describe('health by behaviour', () => {
     },
   )
 
-  it('calls only those who asked for it, and believes what comes of it', async () => {
+  it('call only agents that opted in, and use the result', async () => {
     const seen: string[] = []
     const listening = agent('Echo', async function* ({ text }) {
       seen.push(text)
@@ -75,7 +75,7 @@ describe('health by behaviour', () => {
     expect(healthOf(registry)).toEqual(['unhealthy'])
   })
 
-  it('no longer offers what fails twice, offers it again when it is back, and tells who watches', async () => {
+  it('hide an agent after two failures, show it again after a success, and notify subscribers', async () => {
     const store = new MemoryStore()
     await using registry = await testRegistry({ probes, store })
     const first = await serve(echo)
@@ -100,7 +100,7 @@ describe('health by behaviour', () => {
     expect(log).toMatchObject([{ value: { state: 'healthy' } }])
   })
 
-  it('waits ever longer for what goes on failing', async () => {
+  it('back off from an agent that keeps failing', async () => {
     await using server = await serveHttp((_, response) => response.writeHead(500).end())
     await using registry = await testRegistry({ probes: { ...probes, maxRetryMs: 40_000 } })
     await registry.publish({ ...key, card: cardFor('Echo', at(`${server.origin}/`)) }, ann)
@@ -120,7 +120,7 @@ describe('health by behaviour', () => {
     expect(late).toBeGreaterThanOrEqual(1)
   })
 
-  it('tells a web page from an agent', async () => {
+  it('distinguish a web page from an agent', async () => {
     await using server = await serveHttp((_, response) =>
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
     )
@@ -130,7 +130,7 @@ describe('health by behaviour', () => {
     expect(healthOf(registry)).toEqual(['unhealthy'])
   })
 
-  it('remembers no more than it should', async () => {
+  it('keep a limited history', async () => {
     await using server = await serveHttp((_, response) => response.writeHead(500).end())
     await using registry = await testRegistry({ probes: { ...probes, history: 3 } })
     const instance = await registry.publish({ ...key, card: cardFor('Echo', at(`${server.origin}/`)) }, ann)
@@ -141,7 +141,7 @@ describe('health by behaviour', () => {
     expect(await registry.history(instance)).toHaveLength(3)
   })
 
-  it('does not follow an address that leads inside since it was published', async () => {
+  it('do not call a URL that resolves to a private network since it was published', async () => {
     await using inside = await serveHttp((_, response) => response.end('{}'))
     const store = new MemoryStore()
     await using open = await testRegistry({ store })
@@ -155,7 +155,7 @@ describe('health by behaviour', () => {
     })
   })
 
-  it('is the work of one process of those that share a store', async () => {
+  it('run in one of the processes that share a store', async () => {
     await using server = await serveHttp((_, response) => response.writeHead(500).end())
     const store = new MemoryStore()
     await using first = await testRegistry({ store, probes })

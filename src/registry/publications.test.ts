@@ -6,7 +6,7 @@ import { admin, ann, at, bob, cardFor, type TestRegistry, testRegistry } from '.
 const key = { namespace: 'public', name: 'shout' }
 
 describe('publishing', () => {
-  it('gives back what was published: the card in v1.0, and as it came', async () => {
+  it('returns the published card in v1.0, and in its original form', async () => {
     await using registry = await testRegistry()
     const old = {
       protocolVersion: '0.3.0',
@@ -31,7 +31,7 @@ describe('publishing', () => {
     expect(instances[0]?.document.signature).toEqual({ state: 'absent' })
   })
 
-  it('makes v1.0 cards of 0.3 cards without `preferredTransport`, with several flows of OAuth 2', async () => {
+  it('converts 0.3 cards without `preferredTransport` and with several OAuth 2 flows to v1.0', async () => {
     await using registry = await testRegistry()
     const flows = {
       clientCredentials: { tokenUrl: 'https://id.example/token', scopes: {} },
@@ -65,7 +65,7 @@ describe('publishing', () => {
     expect(validateCard(card).problems.filter(({ severity }) => severity === 'error')).toEqual([])
   })
 
-  it('keeps several versions; the newest is the latest until somebody says otherwise', async () => {
+  it('keeps several versions; the newest is the latest unless the owner chooses another', async () => {
     await using registry = await testRegistry()
     const publish = (version: string, latest?: boolean) =>
       registry.publish({ ...key, card: cardFor('Shout', { version }), ...(latest !== undefined && { latest }) }, ann)
@@ -86,7 +86,7 @@ describe('publishing', () => {
     expect(() => registry.find(key, { version: '1' })).toThrow('Agent not found: shout')
   })
 
-  it('keeps several instances of a version; the same one replaces itself', async () => {
+  it('keeps several instances of a version; the same instance is replaced', async () => {
     await using registry = await testRegistry()
     for (const port of [1, 2, 1]) {
       registry.clock.ms += 1
@@ -100,14 +100,14 @@ describe('publishing', () => {
     expect(registry.find(key).instances).toHaveLength(1)
   })
 
-  it('keeps namespaces apart', async () => {
+  it('separates namespaces', async () => {
     await using registry = await testRegistry()
     await registry.publish({ namespace: 'a', name: 'x', card: cardFor('X in a') }, ann)
     await registry.publish({ namespace: 'b', name: 'x', card: cardFor('X in b') }, bob)
     expect(registry.find({ namespace: 'b', name: 'x' }).instances[0]?.document.card.name).toBe('X in b')
   })
 
-  it('lets nobody but the owner change an agent, administrators aside', async () => {
+  it('lets only the owner and administrators change an agent', async () => {
     await using registry = await testRegistry()
     await registry.publish({ ...key, card: cardFor('Shout') }, ann)
     const mine = { ...key, card: cardFor('Mine now'), instance: 'other' }
@@ -121,7 +121,7 @@ describe('publishing', () => {
     expect(registry.find(key).agent.document.owner).toBe('bob')
   })
 
-  it('gives a new name to exactly one of many who want it', async () => {
+  it('gives a new name to exactly one of many concurrent publishers', async () => {
     await using registry = await testRegistry()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, (_, n) =>
@@ -131,7 +131,7 @@ describe('publishing', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('has quotas', async () => {
+  it('enforces quotas', async () => {
     const limits = { maxAgentsPerOwner: 2, maxVersions: 2, maxInstances: 2, maxAgents: 3 }
     await using registry = await testRegistry({ limits })
     const quota = { code: 'QUOTA' }
@@ -150,7 +150,7 @@ describe('publishing', () => {
   })
 })
 
-/** Runs something just before the first write of a kind, in the middle of whatever writes. */
+/** Runs a function just before the first write of a kind, during the operation that writes. */
 function inBetween(
   registry: TestRegistry,
   method: 'put' | 'delete',
@@ -174,7 +174,7 @@ function inBetween(
 describe('publishing while the agent is withdrawn', () => {
   const publish = (registry: TestRegistry, who = ann) => registry.publish({ ...key, card: cardFor('Shout') }, who)
 
-  it('keeps the name when it came first', async () => {
+  it('keeps the name if it was first', async () => {
     await using registry = await testRegistry()
     await publish(registry)
     inBetween(registry, 'delete', 'a/', async () => {
@@ -185,7 +185,7 @@ describe('publishing while the agent is withdrawn', () => {
     expect(registry.find(key).instances).toHaveLength(1)
   })
 
-  it('takes the name again when it came last', async () => {
+  it('claims the name again if it was last', async () => {
     await using registry = await testRegistry()
     await publish(registry)
     inBetween(registry, 'put', 'i/', () => registry.withdraw(key, ann))
@@ -193,7 +193,7 @@ describe('publishing while the agent is withdrawn', () => {
     expect(registry.find(key).instances).toHaveLength(1)
   })
 
-  it('leaves nothing under a name that has become somebody else’s', async () => {
+  it('leaves no record under a name that another owner has claimed', async () => {
     await using registry = await testRegistry()
     await publish(registry)
     inBetween(registry, 'put', 'i/', async () => {
@@ -204,7 +204,7 @@ describe('publishing while the agent is withdrawn', () => {
     expect(registry.find(key).instances.map((each) => each.key.instance)).toEqual(['of bob'])
   })
 
-  it('goes with the agent when nobody can tell which came first', async () => {
+  it('is withdrawn with the agent if the order is unknown', async () => {
     await using registry = await testRegistry()
     await publish(registry)
     await registry.withdraw({ ...key, instance: 'http://127.0.0.1:9/' }, ann)
@@ -230,7 +230,7 @@ describe('leases', () => {
   const leased = { ...key, card: cardFor('Shout'), instance: 'one', ttlMs: 10_000 }
   const instance = { ...key, version: '1.0.0', instance: 'one' }
 
-  it('run out unless they are renewed', async () => {
+  it('expire unless they are renewed', async () => {
     await using registry = await testRegistry()
     await registry.publish(leased, ann)
     registry.clock.ms += 9000
@@ -244,13 +244,13 @@ describe('leases', () => {
     expect(await registry.renew(instance, ann)).toBeUndefined()
   })
 
-  it('are renewed by the owner alone', async () => {
+  it('can be renewed by the owner only', async () => {
     await using registry = await testRegistry()
     await registry.publish(leased, ann)
     await expect(registry.renew(instance, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' })
   })
 
-  it('that run out leave the name with its owner for a while', async () => {
+  it('that expire leave the name with its owner for a grace period', async () => {
     await using registry = await testRegistry({ limits: { nameKeptMs: 60_000 } })
     await registry.publish(leased, ann)
     registry.clock.ms += 20_000
@@ -263,13 +263,13 @@ describe('leases', () => {
     await registry.publish(leased, bob)
   })
 
-  it('have bounds', async () => {
+  it('have a minimum and a maximum duration', async () => {
     await using registry = await testRegistry()
     for (const ttlMs of [0, -1, 4999, Number.NaN, 1e12])
       await expect(registry.publish({ ...leased, ttlMs }, ann)).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  it('of an instance that stops by itself leave its version known', async () => {
+  it('of an instance that withdraws itself keep its version', async () => {
     await using registry = await testRegistry()
     await registry.publish({ ...leased, card: cardFor('Shout', { version: '2' }) }, ann)
     registry.clock.ms += 1

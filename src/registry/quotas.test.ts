@@ -4,7 +4,7 @@ import { admin, ann, bob, cardFor, open, type TestRegistry, testRegistry } from 
 import { ResponseCache } from './routes/response-cache.js'
 
 const KB = 1024
-/** A card with something in it that nobody here understands. */
+/** A card with an unknown member. */
 const heavy = (name: string, bytes: number, more: Partial<AgentCard> = {}) =>
   ({ ...cardFor(name, more), 'x-ballast': 'x'.repeat(bytes) }) as AgentCard
 
@@ -12,7 +12,7 @@ const publish = (registry: TestRegistry, name: string, card: AgentCard, who = an
   registry.publish({ namespace: 'public', name, card, instance }, who)
 
 describe('quotas in bytes', () => {
-  it('hold for one owner, over all agents, versions and instances', async () => {
+  it('apply per owner, over all agents, versions and instances', async () => {
     await using registry = await testRegistry({ limits: { maxBytesPerOwner: 100 * KB } })
     const refused = { code: 'QUOTA', message: expect.stringContaining('102400 bytes') }
     await publish(registry, 'a', heavy('a', 40 * KB))
@@ -23,7 +23,7 @@ describe('quotas in bytes', () => {
     await publish(registry, 'b', heavy('b', 20 * KB), bob)
   })
 
-  it('count what is replaced and what is gone no more', async () => {
+  it('do not count replaced and removed cards', async () => {
     await using registry = await testRegistry({ limits: { maxBytesPerOwner: 100 * KB } })
     for (let n = 0; n < 3; n++) await publish(registry, 'a', heavy('a', 80 * KB))
     await publish(registry, 'a', heavy('a', 10 * KB))
@@ -32,7 +32,7 @@ describe('quotas in bytes', () => {
     await publish(registry, 'c', heavy('c', 70 * KB))
   })
 
-  it('hold in all, and still let smaller cards take the place of larger ones', async () => {
+  it('apply in total, and still let smaller cards replace larger ones', async () => {
     await using registry = await testRegistry({ limits: { maxBytes: 100 * KB } })
     await publish(registry, 'a', heavy('a', 60 * KB))
     const refused = { code: 'QUOTA', message: 'The registry is full' }
@@ -41,14 +41,14 @@ describe('quotas in bytes', () => {
     await publish(registry, 'a', heavy('a', 50 * KB))
   })
 
-  it('are known again after a restart', async () => {
+  it('are restored after a restart', async () => {
     await using first = await testRegistry()
     await publish(first, 'a', heavy('a', 60 * KB))
     await using second = await testRegistry({ store: first.store, limits: { maxBytesPerOwner: 100 * KB } })
     await expect(publish(second, 'b', heavy('b', 60 * KB))).rejects.toMatchObject({ code: 'QUOTA' })
   })
 
-  it('count even the smallest card for what it costs, and what comes at the same time', async () => {
+  it('count a minimum per card, and concurrent publications', async () => {
     await using registry = await testRegistry({ limits: { maxBytesPerOwner: 10 * KB, maxAgentsPerOwner: 2 } })
     const many = (one: (n: number) => Promise<unknown>) =>
       Promise.allSettled(Array.from({ length: 20 }, (_, n) => one(n)))
@@ -62,8 +62,8 @@ describe('quotas in bytes', () => {
   })
 })
 
-describe('what nobody here understands', () => {
-  it('is kept, passed on, and not held in memory', async () => {
+describe('an unknown member of a card', () => {
+  it('is stored and returned, and not held in memory', async () => {
     await using registry = await testRegistry()
     const card = heavy('a', 10 * KB)
     const key = await publish(registry, 'a', card)
@@ -84,8 +84,8 @@ describe('what nobody here understands', () => {
   })
 })
 
-describe('answers', () => {
-  it('of a list end before they are too long, and go on with the next page', async () => {
+describe('responses', () => {
+  it('of a list end at the size limit, and continue on the next page', async () => {
     await using registry = await testRegistry()
     for (const name of ['a', 'b', 'c', 'd']) await publish(registry, name, heavy(name, 40 * KB))
     for (const text of [undefined, 'work']) {
@@ -104,7 +104,7 @@ describe('answers', () => {
     expect((await registry.list({ limit: 10, maxBytes: 1 })).found).toHaveLength(1)
   })
 
-  it('are put together once, and held as long as there is room', async () => {
+  it('are built once, and cached while there is room', async () => {
     await using registry = await testRegistry()
     await publish(registry, 'a', cardFor('a'))
     const cache = new ResponseCache()

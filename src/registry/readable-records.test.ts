@@ -10,7 +10,7 @@ const agent = { owner: 'ann', latest: '1.0.0', createdMs: at, isLeased: false }
 const versions = { '1.0.0': { createdMs: at, updatedMs: at } }
 const place = { url: 'http://127.0.0.1:9/', tags: [], publishedMs: at, signature: { state: 'absent' } }
 
-/** A store with one instance of that name, as somebody else has written it. */
+/** A store with one instance of that name, as another version wrote it. */
 async function storeWith(name: string, instance: unknown): Promise<MemoryStore> {
   const store = new MemoryStore({ now: () => at })
   await store.records.put(collection, agentId(named(name)), { ...agent, versions })
@@ -19,7 +19,7 @@ async function storeWith(name: string, instance: unknown): Promise<MemoryStore> 
 }
 
 describe('records that another version of the registry has written', () => {
-  it('are read where cards were objects and not texts', async () => {
+  it('are read if cards are objects instead of strings', async () => {
     const card = cardFor('Old')
     const published = { ...card, protocolVersion: '0.3.0' }
     const told: unknown[] = []
@@ -40,7 +40,7 @@ describe('records that another version of the registry has written', () => {
     ['a card that is no JSON', { ...place, published: '{"name":' }],
     ['a card of another kind', { ...place, published: '{"skills":{}}' }],
     ['a skill without tags', { ...place, published: '{"name":"x","skills":[{}]}' }],
-  ])('are passed over, and told of once, where there is %s', async (_, instance) => {
+  ])('are skipped, and logged once, if they contain %s', async (_, instance) => {
     const told: unknown[] = []
     const store = await storeWith('strange', instance)
     await store.records.put(collection, agentId(named('other')), 'what is this')
@@ -49,7 +49,7 @@ describe('records that another version of the registry has written', () => {
     await using registry = await testRegistry({ store, onFailure: (error) => told.push(error) })
     expect((await registry.list({ limit: 10 })).found.flatMap(({ instances }) => instances)).toEqual([])
     expect(told).toEqual([expect.objectContaining({ message: expect.stringContaining('are ignored') })])
-    // And the names can be used.
+    // The names remain usable.
     for (const name of ['strange', 'other'])
       await registry.publish({ ...named(name), card: cardFor('New'), instance: 'new' }, ann)
     expect(registry.find(named('strange')).instances.map(({ key }) => key.instance)).toEqual(['new'])

@@ -13,9 +13,9 @@ describe('tokenize', () => {
     ['税', ['税']],
     ['', []],
     ['Über naïve café', ['über', 'naïve', 'café']],
-  ])('cuts %j', (text, words) => expect(wordsOf(text)).toEqual(words))
+  ])('splits %j', (text, words) => expect(wordsOf(text)).toEqual(words))
 
-  it('finds every two characters that stand together, whatever the dictionary says', () => {
+  it('returns every pair of adjacent characters, independent of the dictionary', () => {
     expect(wordsOf('天气预报')).toEqual(expect.arrayContaining(['天气', '预报']))
     expect(wordsOf('ＡＩ助手')).toEqual(expect.arrayContaining(['ai', '助手']))
     expect(wordsOf('互联网')).toEqual(expect.arrayContaining(['互联', '联网']))
@@ -23,21 +23,21 @@ describe('tokenize', () => {
     expect(wordsOf('查询weather天气')).toEqual(expect.arrayContaining(['查询', 'weather', '天气']))
   })
 
-  it('cuts words that nobody looks for, and goes no further than the words it may give', () => {
+  it('truncates long words, and stops at the maximum number of words', () => {
     expect(tokenize('x'.repeat(1000), 100)).toEqual(['x'.repeat(64)])
     expect(tokenize('one two three', 2)).toEqual(['one', 'two'])
     expect(tokenize('中'.repeat(1000), 50)).toHaveLength(50)
   })
 
-  it('parts no two characters where it cuts a long run', () => {
+  it('keeps adjacent characters together when it splits a long run', () => {
     const run = Array.from({ length: 600 }, (_, place) => String.fromCodePoint(0x4e00 + place)).join('')
     const words = new Set(tokenize(run, 10_000))
     for (let place = 0; place + 1 < run.length; place++) expect(words).toContain(run.slice(place, place + 2))
   })
 })
 
-describe('terms of the index', () => {
-  it('never have many letters to choose from, and tell all words apart', () => {
+describe('index terms', () => {
+  it('use a small alphabet, and are distinct for distinct words', () => {
     const following = new Map<string, Set<string>>()
     const terms = new Set<string>()
     for (let code = 0x4e00; code < 0x9fff; code++) {
@@ -52,7 +52,7 @@ describe('terms of the index', () => {
     expect(Math.max(...[...following.values()].map(({ size }) => size))).toBeLessThanOrEqual(64)
   })
 
-  it('are words as they are where there is an alphabet', () => {
+  it('equal the words of alphabetic scripts', () => {
     expect(termOf('wetter über погода')).toBe('wetter über погода')
     expect([isPrefix('w'), isPrefix('we'), isPrefix(termOf('天')), isPrefix(termOf('天气'))]).toEqual([
       false,
@@ -99,7 +99,7 @@ describe('searching', () => {
     expect(await names({ text: 'quantum' })).toEqual([])
   })
 
-  it('finds Chinese words of two characters, wherever they stand', async () => {
+  it('finds Chinese words of two characters at any position', async () => {
     const { registry, names } = await filled()
     await using _ = registry
     expect((await names({ text: '天气' }))[0]).toBe('tianqi')
@@ -109,7 +109,7 @@ describe('searching', () => {
     expect(await names({ text: '气象' })).toContain('tianqi')
   })
 
-  it('finds by skill and by tag, whatever their case', async () => {
+  it('finds skills and tags, ignoring case', async () => {
     const { registry, names } = await filled()
     await using _ = registry
     expect(await names({ skill: '天气查询' })).toEqual(['tianqi'])
@@ -121,7 +121,7 @@ describe('searching', () => {
     expect(await names({ tag: 'none' })).toEqual([])
   })
 
-  it('forgets the words of what is gone or has changed', async () => {
+  it('removes the words of deleted and changed agents', async () => {
     const { registry, names } = await filled()
     await using _ = registry
     await registry.publish({ namespace: 'public', name: 'flights', card: cardFor('flights') }, ann)
@@ -130,7 +130,7 @@ describe('searching', () => {
     expect(await names({ text: 'weather' })).toEqual([])
   })
 
-  it('lists page by page without a gap, by name and by relevance', async () => {
+  it('lists pages without gaps, by name and by relevance', async () => {
     await using registry = await testRegistry()
     for (let n = 0; n < 25; n++)
       await registry.publish({ namespace: n % 2 ? 'odd' : 'even', name: `a${n}`, card: cardFor(`agent ${n}`) }, ann)
@@ -152,10 +152,10 @@ describe('searching', () => {
   })
 })
 
-describe('cards that say too much', () => {
+describe('cards with too much text', () => {
   afterEach(() => vi.restoreAllMocks())
 
-  it('are found by their first words; the rest is not even cut into words', async () => {
+  it('are found by their first words; the rest is not tokenized', async () => {
     const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
     await using registry = await testRegistry()
     const endless = '中'.repeat(5000)
@@ -171,7 +171,7 @@ describe('cards that say too much', () => {
       expect((await registry.list({ limit: 10, text })).found, text).toMatchObject([{ agent: { key: { name: 'x' } } }])
   })
 
-  it('leave room for the names of all others', async () => {
+  it('leave room in the index for the names of other agents', async () => {
     const index = new SearchIndex(100)
     const words = (n: number) => Array.from({ length: 50 }, (_, m) => `${String(n).repeat(6)}x${m}`).join(' ')
     for (let n = 0; n < 10; n++) index.set(`id${n}`, `agent${n}`, cardFor(`a${n}`, { description: words(n) }), [])
@@ -182,7 +182,7 @@ describe('cards that say too much', () => {
     expect(await found('agent9')).toEqual(['id9'])
   })
 
-  it('make room when they go', async () => {
+  it('free their share of the index when they are removed', async () => {
     const index = new SearchIndex(3)
     const found = async (text: string) =>
       (await index.search(text, () => true, new WorkQueue().share())).map(({ id }) => id)
@@ -196,7 +196,7 @@ describe('cards that say too much', () => {
     expect(await found('first')).toEqual([])
   })
 
-  it('are searched for by the first words of a query', async () => {
+  it('are matched against the first words of a query only', async () => {
     const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
     await using registry = await testRegistry()
     await registry.publish({ namespace: 'public', name: 'x', card: cardFor('x') }, ann)
@@ -205,10 +205,10 @@ describe('cards that say too much', () => {
   })
 })
 
-describe('work that looks at many agents', () => {
+describe('work on many agents', () => {
   afterEach(() => vi.restoreAllMocks())
 
-  it('gives callers turns, and finishes the reads of one caller in order', async () => {
+  it('alternates between callers, and finishes the reads of one caller in order', async () => {
     const queue = new WorkQueue()
     const finished: string[] = []
     const read = async (who: string, name: string) => {
@@ -225,7 +225,7 @@ describe('work that looks at many agents', () => {
     expect(finished.indexOf('b1')).toBeLessThanOrEqual(1)
   })
 
-  it('sorts like the platform does, and keeps the order of equals', async () => {
+  it('sorts like Array.sort, and is stable', async () => {
     const items = Array.from({ length: 2345 }, (_, place) => ({ key: (place * 7919) % 101, place }))
     const compare = (a: { key: number }, b: { key: number }) => a.key - b.key
     expect(await sortInSlices(items, compare, new WorkQueue().share())).toEqual(items.toSorted(compare))
@@ -247,7 +247,7 @@ describe('work that looks at many agents', () => {
     expect(steps).toEqual(Array(3).fill(['token', 'similar words']).flat())
   })
 
-  it('goes on when agents come and go between two slices', async () => {
+  it('continues when agents are added and removed between two slices', async () => {
     const index = new SearchIndex()
     for (let n = 0; n < 5000; n++) index.set(`id${n}`, `agent ${n}`, cardFor(`agent ${n}`), [])
     const share = new WorkQueue().share()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readSse } from '../transports/sse-reader.js'
 import { ann, cardFor, type TestRegistry, testRegistry } from './registry.fixture.js'
 
-/** Reads a watch event by event, and hangs up. */
+/** Reads a watch event by event, and disconnects. */
 function follow(
   registry: TestRegistry,
   options: { after?: number; namespace?: string; name?: string; callerKey?: string } = {},
@@ -27,7 +27,7 @@ const publish = (registry: TestRegistry, name: string, more: object = {}) =>
   registry.publish({ namespace: 'public', name, card: cardFor(name), instance: 'one', ...more }, ann)
 
 describe('watching', () => {
-  it('tells what comes from now on', async () => {
+  it('sends changes from now on', async () => {
     await using registry = await testRegistry()
     await publish(registry, 'before')
     const watch = follow(registry)
@@ -41,7 +41,7 @@ describe('watching', () => {
     await watch.close()
   })
 
-  it('goes on where it was, without a gap and without anything twice', async () => {
+  it('resumes at its cursor, without gaps or duplicates', async () => {
     await using registry = await testRegistry()
     const held = new Map<string, string>()
     const apply = (event: { type: string; name?: string }) => {
@@ -74,7 +74,7 @@ describe('watching', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('shows everything there is to who begins with nothing', async () => {
+  it('sends the whole catalog to a new subscriber', async () => {
     await using registry = await testRegistry()
     for (let n = 0; n < 130; n++) await publish(registry, `a${n}`)
     const watch = follow(registry, { after: 0 })
@@ -86,7 +86,7 @@ describe('watching', () => {
     await watch.close()
   })
 
-  it('tells leases that run out', async () => {
+  it('reports expired leases', async () => {
     await using registry = await testRegistry()
     await publish(registry, 'a', { ttlMs: 10_000 })
     const watch = follow(registry)
@@ -97,7 +97,7 @@ describe('watching', () => {
     await watch.close()
   })
 
-  it('begins anew with who was away too long', async () => {
+  it('resets a subscriber whose cursor is too old', async () => {
     await using registry = await testRegistry()
     await publish(registry, 'a')
     await publish(registry, 'b')
@@ -116,7 +116,7 @@ describe('watching', () => {
     await fromAnother.close()
   })
 
-  it('shows one namespace, or one name', async () => {
+  it('filters by namespace or name', async () => {
     await using registry = await testRegistry()
     const watch = follow(registry, { name: 'b' })
     await watch.next()
@@ -126,7 +126,7 @@ describe('watching', () => {
     await watch.close()
   })
 
-  it('is silent but for comments, and each event is one line of data behind its id', async () => {
+  it('sends comments while idle, and each event as an id and one data line', async () => {
     await using registry = await testRegistry({ heartbeatMs: 5 })
     const response = registry.watch({})
     expect(response.headers.get('content-type')).toBe('text/event-stream')
@@ -141,7 +141,7 @@ describe('watching', () => {
     await reader.cancel()
   })
 
-  it('ends when the store is in trouble, leaves nothing behind, and can be taken up again', async () => {
+  it('ends when the store fails, releases its resources, and can be resumed', async () => {
     const troubles: unknown[] = []
     const limits = { maxWatches: 1 }
     await using registry = await testRegistry({ limits, onFailure: (error) => troubles.push(error) })
@@ -177,7 +177,7 @@ describe('watching', () => {
   })
 })
 
-/** Counts what is read from the log of a registry. */
+/** Counts the reads from the log of a registry. */
 function countReads(registry: TestRegistry): { count: number } {
   const { records } = registry.store
   const readAfter = records.readAfter.bind(records)
@@ -191,8 +191,8 @@ function countReads(registry: TestRegistry): { count: number } {
   return reads
 }
 
-describe('many who watch', () => {
-  it('share what is read of the log', async () => {
+describe('many subscribers', () => {
+  it('share the reads of the log', async () => {
     await using registry = await testRegistry()
     await publish(registry, 'before')
     const watches = Array.from({ length: 50 }, () => follow(registry))
@@ -207,7 +207,7 @@ describe('many who watch', () => {
     await Promise.all(watches.map((each) => each.close()))
   })
 
-  it('read the store one after the other while they are far behind, and then share', async () => {
+  it('read the store one at a time while they are behind, and then share reads', async () => {
     await using first = await testRegistry()
     for (let n = 0; n < 30; n++) await publish(first, `a${n}`)
     await using registry = await testRegistry({ store: first.store })
@@ -231,7 +231,7 @@ describe('many who watch', () => {
     await Promise.all(watches.map((each) => each.close()))
   })
 
-  it('are limited, each and in all, and make room when they go', async () => {
+  it('are limited per caller and in total, and free their slot when they leave', async () => {
     await using registry = await testRegistry({ limits: { maxWatches: 3, maxWatchesPerCaller: 2 } })
     const quota = expect.objectContaining({ code: 'QUOTA' })
     const [one, two] = [follow(registry, { callerKey: 'ann' }), follow(registry, { callerKey: 'ann' })]
@@ -247,8 +247,8 @@ describe('many who watch', () => {
   })
 })
 
-describe('a log whose newest deletion is forgotten', () => {
-  it('is not read from its beginning again and again', async () => {
+describe('a log whose newest deletion was removed', () => {
+  it('is not read from its beginning repeatedly', async () => {
     await using first = await testRegistry()
     await publish(first, 'a')
     await publish(first, 'b')

@@ -12,7 +12,7 @@ import { apiKeyCredential, basicCredential, bearerCredential, certificateOf, mut
 const key = { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } }
 const http = (scheme: string) => ({ httpAuthSecurityScheme: { scheme } })
 
-/** `asks`: an OR of ANDs, by names. */
+/** `asks` lists alternative requirements; each one lists the names of the schemes it needs. */
 function cardWith(securitySchemes: Record<string, SecurityScheme>, asks: readonly (readonly string[])[]): AgentCard {
   const securityRequirements = asks.map((names) => ({ schemes: Object.fromEntries(names.map((name) => [name, {}])) }))
   return readCard(v1Card('https://agent.example', { securitySchemes, securityRequirements })).card
@@ -62,11 +62,11 @@ describe('credentials from the card', () => {
     const { card } = readCard({ ...wire, securityRequirements: [requirement] })
     expect(card.securityRequirements).toEqual([{ schemes: { token: scopes.length > 0 ? { list: scopes } : {} } }])
     expect((await additions(card, bearerCredential('t'))).headers).toEqual({ authorization: 'Bearer t' })
-    // Nothing that fits: that is an error, not an agent that asks for nothing.
+    // Credentials that match no requirement are an error, unlike a card without requirements.
     await expect(additions(card, apiKeyCredential('k'))).rejects.toThrow('asks for token (HTTP Bearer)')
   })
 
-  it('take the first requirement that can be met, and all of its schemes', async () => {
+  it('satisfy the first requirement that can be met, with all of its schemes', async () => {
     const schemes = { key, basic: http('Basic'), token: http('Bearer') }
     const both = cardWith(schemes, [['key', 'token'], ['basic']])
     expect((await additions(both, [bearerCredential('t'), apiKeyCredential('k')])).headers).toEqual({
@@ -81,7 +81,7 @@ describe('credentials from the card', () => {
     )
   })
 
-  it('may be given by the names of schemes', async () => {
+  it('can be set by scheme name', async () => {
     const schemes = { one: key, two: { apiKeySecurityScheme: { location: 'header', name: 'X-Two' } } }
     const { headers } = await additions(cardWith(schemes, [['one', 'two']]), {
       one: apiKeyCredential('1'),
@@ -93,12 +93,12 @@ describe('credentials from the card', () => {
     ).toHaveProperty('problem')
   })
 
-  it('do not meet a requirement with an unknown scheme', () => {
+  it('do not satisfy a requirement with an unknown scheme', () => {
     const card = cardWith({ key }, [['key', 'unknown']])
     expect(planCredentials(card, apiKeyCredential('k'))).toHaveProperty('problem')
   })
 
-  it('are sent the default way if the card requires nothing, and not at all if it says that none is needed', async () => {
+  it('use the default header if the card has no requirements, and are omitted if the card allows anonymous calls', async () => {
     expect((await additions(cardWith({}, []), apiKeyCredential('k'))).headers).toEqual({ 'x-api-key': 'k' })
     expect((await additions(cardWith({ key }, []), apiKeyCredential('k'))).headers).toEqual({ 'x-key': 'k' })
     expect((await additions(cardWith({ key }, [[]]), bearerCredential('t'))).headers).toEqual({})
@@ -123,7 +123,7 @@ describe('credentials from the card', () => {
     await expect(promise).rejects.toThrow('characters that are not allowed in a header')
   })
 
-  it('say where the certificate is', () => {
+  it('return the path of the client certificate', () => {
     expect(certificateOf([apiKeyCredential('k'), mutualTls({ cert: 'c', key: 'k' })])).toEqual({ cert: 'c', key: 'k' })
     expect(certificateOf([apiKeyCredential('k')])).toBeUndefined()
   })
@@ -132,7 +132,7 @@ describe('credentials from the card', () => {
 describe('withCredentials', () => {
   const call = (url: string) => ({ method: 'POST', url, headers: { a: 'b' }, body: '{}' })
 
-  it('sends credentials to the origins that may have them, and to no other', async () => {
+  it('sends credentials to allowed origins only', async () => {
     await using own = await serveHttp((_, response) => json(response, '1'))
     await using other = await serveHttp((_, response) => json(response, '1'))
     const schemes = { key, query: { apiKeySecurityScheme: { location: 'query', name: 'q' } }, token: http('Bearer') }
@@ -155,7 +155,7 @@ describe('withCredentials', () => {
     expect(other.seen[0]?.headers).not.toHaveProperty('authorization')
   })
 
-  it('does not carry them through a redirect to another port or host', async () => {
+  it('drops credentials on a redirect to another port or host', async () => {
     await using thief = await serveHttp((_, response) => json(response, '1'))
     await using own = await serveHttp(({ path }, response) =>
       response
@@ -175,7 +175,7 @@ describe('withCredentials', () => {
     expect(JSON.stringify(thief.seen)).not.toContain('k3y')
   })
 
-  it('keeps them out of the log of the wire (R-SEC-5)', async () => {
+  it('omits credentials from the wire log (R-SEC-5)', async () => {
     await using own = await serveHttp(({ headers, path }, response) => json(response, { headers, path }))
     const schemes = {
       odd: { apiKeySecurityScheme: { location: 'header', name: 'X-Odd' } },
@@ -198,7 +198,7 @@ describe('withCredentials', () => {
     expect(JSON.stringify(events)).not.toMatch(/s3cr3t|dXNlcjpw/)
   })
 
-  it('asks once more for a token that was refused', async () => {
+  it('requests a new token once after a rejected one', async () => {
     await using own = await serveHttp(({ headers }, response) =>
       json(response, '1', {}, headers.authorization === 'Bearer 2' ? 200 : 401),
     )
@@ -209,12 +209,12 @@ describe('withCredentials', () => {
       { origins: [own.origin] },
     )
     const send = withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)
-    expect((await send(call(own.origin))).status).toBe(401) // the same token again: there is no use in trying
+    expect((await send(call(own.origin))).status).toBe(401) // the source returned the same token, so there is no retry
     expect((await send(call(own.origin))).status).toBe(200)
     expect(own.seen).toHaveLength(2)
   })
 
-  it('tries once more, but not again', async () => {
+  it('retries at most once', async () => {
     await using own = await serveHttp((_, response) => json(response, '1', {}, 401))
     let count = 0
     const authorizer = createAuthorizer(
@@ -227,7 +227,7 @@ describe('withCredentials', () => {
     expect(own.seen).toHaveLength(2)
   })
 
-  it('does not ask again with credentials that stay the same', async () => {
+  it('does not retry with unchanged credentials', async () => {
     await using own = await serveHttp((_, response) => json(response, '1', {}, 401))
     const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKeyCredential('k'), { origins: [own.origin] })
     expect(

@@ -18,7 +18,7 @@ const credentialsFlow = (origin: string): OAuthFlows => ({
   clientCredentials: { tokenUrl: `${origin}/token`, scopes: {} },
 })
 
-/** The agent is on this machine, as the authorization server is: its own host. */
+/** The agent and the authorization server share the host. */
 const context = (rest: Partial<CredentialContext> = {}): CredentialContext => ({
   origin: 'http://127.0.0.1:9',
   sender: (namedOrigins) => createSender({ namedOrigins }),
@@ -26,7 +26,7 @@ const context = (rest: Partial<CredentialContext> = {}): CredentialContext => ({
 })
 
 describe('oauth2', () => {
-  it('gets a token with client credentials, for the scopes the card asks for', async () => {
+  it('requests a token with client credentials for the scopes of the card', async () => {
     await using server = await serveTokens()
     const source = oauth2(client)
     const need = needOf(credentialsFlow(server.origin))
@@ -38,7 +38,7 @@ describe('oauth2', () => {
     })
   })
 
-  it('takes the addresses of the flow that it uses, where the card names several', async () => {
+  it('uses the endpoints of its own flow when the card declares several flows', async () => {
     await using server = await serveTokens()
     const elsewhere = { authorizationUrl: 'http://127.0.0.1:9/login', tokenUrl: 'http://127.0.0.1:9/token', scopes: {} }
     const need = needOf({ authorizationCode: elsewhere, ...credentialsFlow(server.origin) })
@@ -46,7 +46,7 @@ describe('oauth2', () => {
     expect(server.grants[0]?.get('grant_type')).toBe('client_credentials')
   })
 
-  it('asks once for callers that come together, and keeps what it got', async () => {
+  it('sends one token request for concurrent callers, and caches the token', async () => {
     await using server = await serveTokens({ delayMs: 30 })
     const source = oauth2(client)
     const need = needOf(credentialsFlow(server.origin))
@@ -56,7 +56,7 @@ describe('oauth2', () => {
     expect(server.grants).toHaveLength(1)
   })
 
-  it('does not use the token of one agent for another', async () => {
+  it('does not share tokens between agents', async () => {
     await using server = await serveTokens()
     const source = oauth2({ ...client, tokenUrl: `${server.origin}/token` })
     const need = needOf(credentialsFlow(server.origin))
@@ -64,7 +64,7 @@ describe('oauth2', () => {
     expect(other).not.toEqual(await source.get(need, context()))
   })
 
-  it('renews a token before it ends, and begins again when that is refused', async () => {
+  it('refreshes a token before it expires, and requests a new one if the refresh is rejected', async () => {
     await using server = await serveTokens({ expiresIn: 100, hasRefreshTokens: true })
     let nowMs = 0
     const source = oauth2({ ...client, now: () => nowMs })
@@ -86,7 +86,7 @@ describe('oauth2', () => {
     ])
   })
 
-  it('drops a token that an agent refused, but not the newer one of somebody else', async () => {
+  it('drops a rejected token, but keeps a newer token that another call requested', async () => {
     await using server = await serveTokens({ hasRefreshTokens: true })
     const store = createTokenStore()
     const source = oauth2({ ...client, store })
@@ -100,8 +100,8 @@ describe('oauth2', () => {
     expect(await source.get(need, context())).toEqual(second)
   })
 
-  it('shows the code of the device flow and waits, a second at least between two questions', async () => {
-    await using server = await serveTokens() // which wants to be asked fifty times a second
+  it('shows the device code and polls at intervals of at least one second', async () => {
+    await using server = await serveTokens() // announces a polling interval of 20 ms
     const waits: number[] = []
     using _ = vi.spyOn(systemTiming, 'wait').mockImplementation(async (ms) => {
       if (waits.push(ms) === 2) server.approve()
@@ -120,7 +120,7 @@ describe('oauth2', () => {
     expect(waits).toEqual([1000, 1000])
   })
 
-  it('stops asking for the device when nobody waits any more', async () => {
+  it('stops polling for the device code when the caller aborts', async () => {
     await using server = await serveTokens()
     const controller = new AbortController()
     const source = oauth2({ clientId: 'me', showCode: () => controller.abort() })
@@ -141,11 +141,11 @@ describe('oauth2', () => {
         pkceRequired: true,
       },
     })
-    /** A browser whose user agrees to everything. */
+    /** A browser whose user grants every request. */
     const open = async (url: string) => void (await fetch(url))
     const options: OAuth2Options = { clientId: 'me', open, receiver: () => listenForRedirect() }
 
-    it('goes through the browser, with PKCE', async () => {
+    it('logs in with a browser and PKCE', async () => {
       await using server = await serveTokens()
       const source = oauth2(options)
       expect(await source.get(needOf(flowsOf(server.origin)), context())).toEqual({
@@ -161,7 +161,7 @@ describe('oauth2', () => {
       expect(server.grants[0]?.get('code_verifier')).toMatch(/^[\w-]{43}$/)
     })
 
-    it('takes no answer that it did not ask for', async () => {
+    it('rejects a callback with an unknown state', async () => {
       await using server = await serveTokens()
       const forge = async (url: string) => {
         const back = new URL(new URL(url).searchParams.get('redirect_uri') ?? '')
@@ -183,13 +183,13 @@ describe('oauth2', () => {
       scheme: { openIdConnectSecurityScheme: { openIdConnectUrl: url } },
     })
 
-    it('looks up where tokens come from', async () => {
+    it('reads the token endpoint from the provider metadata', async () => {
       await using server = await serveTokens()
       const got = await oauth2(client).get(need(`${server.origin}/.well-known/openid-configuration`), context())
       expect(got).toEqual({ headers: { authorization: 'Bearer token-0' } })
     })
 
-    it('believes no server that speaks for another', async () => {
+    it('rejects metadata of another issuer', async () => {
       await using server = await serveTokens({ issuer: () => 'https://login.example' })
       const promise = oauth2(client).get(need(`${server.origin}/.well-known/openid-configuration`), context())
       await expect(promise).rejects.toThrow('belong to another issuer')
@@ -199,7 +199,7 @@ describe('oauth2', () => {
     })
   })
 
-  describe('keeps the client secret from servers that only the card named', () => {
+  describe('does not send the client secret to servers that only the card names', () => {
     const secret = async (scheme: SecurityScheme, origin: string, options: Partial<OAuth2Options> = {}) =>
       oauth2({ ...client, ...options }).get({ name: 's', scheme, scopes: [] }, context({ origin }))
 
@@ -226,16 +226,16 @@ describe('oauth2', () => {
         failure: 'refused',
       })
       expect(server.seen).toEqual([])
-      // The user may say otherwise.
+      // The user can allow the server.
       await secret(schemeAt(server.origin), 'https://agent.example', { allowedOrigins: [server.origin] })
       await secret(schemeAt('https://thief.example'), 'https://agent.example', { issuer: server.origin })
       expect(server.tokens).toHaveLength(2)
     })
   })
 
-  describe('has no code for one server sent to another', () => {
+  describe('does not send the code of one server to another', () => {
     const need = (scheme: SecurityScheme): SchemeNeed => ({ name: 's', scheme, scopes: [] })
-    /** An agent on this machine; the provider is the same one under another name. */
+    /** A local agent. The provider has the same address under another host name. */
     const provider = 'https://login.example'
     const mixes: [string, (origin: string) => object][] = [
       ['people', (origin) => ({ authorization_endpoint: `${provider}/authorize`, token_endpoint: `${origin}/token` })],
@@ -251,7 +251,7 @@ describe('oauth2', () => {
       showCode: () => undefined,
     }
 
-    it.each(mixes)('where the metadata at the agent’s host name another for %s', async (_, endpoints) => {
+    it.each(mixes)('if the metadata at the agent’s host name another server for %s', async (_, endpoints) => {
       await using agent = await serveHttp((_seen, response) =>
         json(response, { issuer: agent.origin, ...endpoints(agent.origin) }),
       )
@@ -265,7 +265,7 @@ describe('oauth2', () => {
       expect(agent.seen.map(({ method }) => method)).not.toContain('POST')
     })
 
-    it('where the card itself does', async () => {
+    it('if the card names another server', async () => {
       const flows = {
         authorizationCode: {
           authorizationUrl: `${provider}/authorize`,
@@ -279,7 +279,7 @@ describe('oauth2', () => {
     })
   })
 
-  it('believes no server that a redirect leads to', async () => {
+  it('rejects metadata from a redirect', async () => {
     await using evil = await serveTokens({ issuer: () => own.origin })
     await using own = await serveHttp((_, response) =>
       response.writeHead(302, { location: `${evil.origin}/.well-known/openid-configuration` }).end(),
@@ -291,13 +291,13 @@ describe('oauth2', () => {
     expect(evil.tokens).toEqual([])
   })
 
-  it('says what the authorization server said', async () => {
+  it('reports the error of the authorization server', async () => {
     await using server = await serveTokens()
     const promise = oauth2({ ...client, clientSecret: 'wrong' }).get(needOf(credentialsFlow(server.origin)), context())
     await expect(promise).rejects.toThrow(`No token from ${server.origin}: invalid_client (for a test)`)
   })
 
-  it('shows neither secrets nor tokens in the log of the wire', async () => {
+  it('omits secrets and tokens from the wire log', async () => {
     await using server = await serveTokens({ hasRefreshTokens: true })
     const events: WireEntry[] = []
     const sender = (namedOrigins: readonly string[]) =>
@@ -307,7 +307,7 @@ describe('oauth2', () => {
     expect(JSON.stringify(events)).not.toMatch(/s3cret|token-0|refresh-1/)
   })
 
-  it('fits what it has the means for', () => {
+  it('matches only the schemes that its options support', () => {
     const flows = needOf(credentialsFlow('https://agent.example')).scheme
     expect(oauth2({ clientId: 'me' }).fits(flows)).toBe(false)
     expect(oauth2(client).fits({ httpAuthSecurityScheme: { scheme: 'Bearer' } })).toBe(false)

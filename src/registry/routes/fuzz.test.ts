@@ -1,4 +1,4 @@
-/** Fuzzes the three APIs with seeded requests: none answers with an internal error. */
+/** Fuzzes the three APIs with seeded requests. No API returns an internal error. */
 import { expect, it } from 'vitest'
 import { createRegistry } from '../create-registry.js'
 import { cardFor } from '../registry.fixture.js'
@@ -14,7 +14,7 @@ function numbers(seed: number): () => number {
 
 const nacos = '/nacos/v3/admin/ai/a2a'
 const anyMethod = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']
-/** More than these when somebody wants to know: `FUZZ_ROUNDS=100000`. */
+/** `FUZZ_ROUNDS=100000` runs more rounds. */
 const rounds = Number(process.env.FUZZ_ROUNDS ?? 1500)
 
 it.each([1, 2, 3])('no API fails for random requests (%i)', async (seed) => {
@@ -106,13 +106,13 @@ it.each([1, 2, 3])('no API fails for random requests (%i)', async (seed) => {
     if (kind < 0.85) return Array.from({ length: Math.floor(random() * 5) }, () => value(depth + 1))
     return Object.fromEntries(Array.from({ length: Math.floor(random() * 5) }, () => [pick(texts), value(depth + 1)]))
   }
-  /** What is right, with something in it that is not. */
-  const spoiled = (good: unknown, depth = 0): unknown => {
+  /** A valid value with some parts replaced by random values. */
+  const corrupted = (good: unknown, depth = 0): unknown => {
     if (random() < 0.08) return value()
-    if (Array.isArray(good)) return good.map((each) => spoiled(each, depth + 1))
+    if (Array.isArray(good)) return good.map((each) => corrupted(each, depth + 1))
     if (typeof good !== 'object' || good === null) return good
     const members = Object.entries(good).filter(() => random() > 0.03)
-    return Object.fromEntries(members.map(([name, each]) => [name, spoiled(each, depth + 1)]))
+    return Object.fromEntries(members.map(([name, each]) => [name, corrupted(each, depth + 1)]))
   }
   const bodies: Readonly<Record<string, () => unknown>> = {
     publish: () => ({
@@ -163,7 +163,7 @@ it.each([1, 2, 3])('no API fails for random requests (%i)', async (seed) => {
     return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
   }
   const segment = () => encodeURIComponent(pick(texts).toWellFormed().slice(0, 600))
-  /** Where to, and how that is called when it is called right. */
+  /** Paths with their valid methods. */
   const routes: readonly (readonly [place: () => string, methods: readonly string[]])[] = [
     [() => '/v1/agents/public/shout', ['PUT', 'PUT', 'PUT', 'GET', 'GET', 'DELETE']],
     [() => '/v1/agents/public/shout/renew', ['POST']],
@@ -181,7 +181,7 @@ it.each([1, 2, 3])('no API fails for random requests (%i)', async (seed) => {
   ]
   const body = (of: string): { readonly text: string; readonly type: string } => {
     if (of.startsWith(nacos)) {
-      const card = JSON.stringify(spoiled(cardFor('Shout'))) ?? ''
+      const card = JSON.stringify(corrupted(cardFor('Shout'))) ?? ''
       const fields = Array.from({ length: Math.floor(random() * 3) }, (): [string, string] => [
         pick(names),
         pick(texts),
@@ -196,7 +196,7 @@ it.each([1, 2, 3])('no API fails for random requests (%i)', async (seed) => {
         : of === '/explore'
           ? 'explore'
           : 'publish'
-    const whole = JSON.stringify(spoiled(bodies[random() < 0.9 ? kind : 'anything']?.())) ?? ''
+    const whole = JSON.stringify(corrupted(bodies[random() < 0.9 ? kind : 'anything']?.())) ?? ''
     return { text: random() < 0.05 ? whole.slice(0, -3) : whole, type: 'application/json' }
   }
 

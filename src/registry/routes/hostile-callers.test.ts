@@ -1,4 +1,4 @@
-/** What callers send who mean no good, or whose programs are broken: refused in the words of the door, and cheap. */
+/** Requests of hostile or faulty callers. Each API rejects them with its own errors, at low cost. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { apiKey } from '../../auth/static-schemes.js'
 import { MemoryStore } from '../../stores/memory.js'
@@ -6,7 +6,7 @@ import { createRegistry, type RegistryOptions } from '../create-registry.js'
 import { agentId, collection, instanceId } from '../documents.js'
 import { cardFor, open } from '../registry.fixture.js'
 
-/** A registry that holds one agent, and what went into its log. */
+/** A registry with one agent, and its log lines. */
 async function filled(options: RegistryOptions = {}) {
   const failures: unknown[] = []
   const registry = await open({ ...options, log: (entry) => failures.push(entry.error) })
@@ -15,12 +15,12 @@ async function filled(options: RegistryOptions = {}) {
 }
 
 const nacos = '/nacos/v3/admin/ai/a2a'
-/** Becomes a text only by throwing. */
+/** Throws when it is converted to a string. */
 const unspeakable = { toString: 1, valueOf: 1 }
 const badArd = { status: 400, body: { errorCode: 'INVALID_ARGUMENT' } }
 const badNacos = { status: 400, body: { code: 20002 } }
 
-describe('values that are no text', () => {
+describe('values that are not strings', () => {
   it.each<[string, string, object]>([
     ['a filter', '/search', { query: { text: 'x', filter: { tags: unspeakable } } }],
     ['one value of a filter', '/search', { query: { text: 'x', filter: { tags: ['a', unspeakable] } } }],
@@ -42,7 +42,7 @@ describe('values that are no text', () => {
   })
 })
 
-describe('more than anybody needs', () => {
+describe('limits on the number', () => {
   it('of values to filter by, or fields', async () => {
     await using registry = await filled()
     const values = Array.from({ length: 1001 }, (_, n) => `v${n}`)
@@ -62,7 +62,7 @@ describe('more than anybody needs', () => {
       expect(await registry.call('POST', '/explore', { resultType: { facets } })).toMatchObject(badArd)
   })
 
-  it('of depth and of values in a card that comes in a form', async () => {
+  it('of levels and values in a card in a form field', async () => {
     await using registry = await filled()
     const deep = `{"name":"deep","a":${'['.repeat(80_000)}${']'.repeat(80_000)}}`
     for (const agentCard of [deep, `{"a":[${'1,'.repeat(60_000)}1]}`])
@@ -70,7 +70,7 @@ describe('more than anybody needs', () => {
     expect(registry.failures).toEqual([])
   })
 
-  it('of fields of a form', async () => {
+  it('of form fields', async () => {
     await using registry = await filled()
     const form = new URLSearchParams({ agentCard: JSON.stringify(cardFor('Many')) })
     for (let n = 0; n < 100; n++) form.set(`f${n}`, '')
@@ -78,10 +78,10 @@ describe('more than anybody needs', () => {
   })
 })
 
-describe('names that every object has', () => {
+describe('names of inherited object properties', () => {
   const inherited = ['toString', '__proto__', 'constructor', 'hasOwnProperty']
 
-  it.each(inherited)('are no versions: %s', async (version) => {
+  it.each(inherited)('are not versions: %s', async (version) => {
     await using registry = await filled()
     for (const path of [
       `/v1/agents/public/shout?includeUnhealthy&version=${version}`,
@@ -92,7 +92,7 @@ describe('names that every object has', () => {
       expect((await registry.call('GET', path)).status, path).toBe(404)
   })
 
-  it.each(inherited)('are versions like others once they are published: %s', async (version) => {
+  it.each(inherited)('are valid versions once they are published: %s', async (version) => {
     await using registry = await filled({ limits: { maxVersions: 2 } })
     const publish = (each: string) =>
       registry.call('PUT', '/v1/agents/public/shout', { card: cardFor('Shout', { version: each }) })
@@ -104,7 +104,7 @@ describe('names that every object has', () => {
     expect((await registry.call('GET', '/v1/agents/public/shout')).body.latest).toBe('1.0.0')
   })
 
-  it('count as versions', async () => {
+  it('are counted as versions', async () => {
     await using registry = await filled({ limits: { maxVersions: 1 } })
     for (const version of inherited) {
       const card = cardFor('Shout', { version })
@@ -112,7 +112,7 @@ describe('names that every object has', () => {
     }
   })
 
-  it('are facets like others', async () => {
+  it('are valid facets', async () => {
     await using registry = await filled()
     const facets = inherited.map((field) => ({ field }))
     const { body } = await registry.call('POST', '/explore', { resultType: { facets } })
@@ -120,12 +120,12 @@ describe('names that every object has', () => {
   })
 })
 
-describe('callers who call too often', () => {
+describe('rate-limited callers', () => {
   const rate = { perSecond: 0.001, burst: 3 }
   const auth = [apiKey({ 'key-a': 'ann', 'key-b': 'bob' })]
   const [ann, bob] = [{ 'x-api-key': 'key-a' }, { 'x-api-key': 'key-b' }]
 
-  it('get a retry delay in the form of each API, and others do not', async () => {
+  it('get a retry delay in the format of each API, and other callers are not limited', async () => {
     await using registry = await open({ auth, limits: { rate } })
     for (let n = 0; n < 3; n++) expect((await registry.call('GET', '/v1/agents', undefined, ann)).status).toBe(200)
     const refused = await registry.call('GET', '/v1/agents', undefined, ann)
@@ -143,7 +143,7 @@ describe('callers who call too often', () => {
     expect((await registry.call('GET', '/healthz')).status).toBe(200)
   })
 
-  it('are told apart by their address where nobody is known', async () => {
+  it('are identified by their IP address without authentication', async () => {
     const served = await createRegistry({ limits: { rate } })
     await using _ = served
     const from = async (address: string | undefined) =>
@@ -159,11 +159,11 @@ describe('callers who call too often', () => {
     expect(await all('2001:db8:1:2::1')).toEqual([200, 200, 200, 429])
     expect(await from('2001:db8:1:2::2')).toBe(429)
     expect(await from('2001:db8:1:3::1')).toBe(200)
-    // Who has none is not let off: all of those are one.
+    // All callers without an address share one limit.
     expect(await all(undefined)).toEqual([200, 200, 200, 429])
   })
 
-  it('read without credentials, and do not stand in the way of who has some', async () => {
+  it('without credentials do not limit callers with credentials', async () => {
     await using registry = await open({ auth, publicRead: true, limits: { rate, failedAuthentication: rate } })
     for (const status of [200, 200, 200, 429]) expect((await registry.call('GET', '/v1/agents')).status).toBe(status)
     expect((await registry.call('PUT', '/v1/agents/public/x', { card: cardFor('x') }, ann)).status).toBe(200)
@@ -171,7 +171,7 @@ describe('callers who call too often', () => {
     for (const status of [401, 401, 401, 429]) expect((await guess('wrong')).status).toBe(status)
   })
 
-  it('watch too much', async () => {
+  it('are limited in watches, too', async () => {
     await using registry = await open({ auth, limits: { maxWatchesPerCaller: 1 } })
     const watch = (headers: Record<string, string>) => fetch(`${registry.served.address}/v1/watch`, { headers })
     const held = [await watch(ann)]

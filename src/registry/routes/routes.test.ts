@@ -51,7 +51,7 @@ describe('the registry’s own API', () => {
     expect(second.body.cursor).toBeUndefined()
   })
 
-  it('refuses in its own words', async () => {
+  it('encodes its errors', async () => {
     await using registry = await open()
     const { call } = registry
     const error = (status: number, name: string) => ({ status, body: { error: { code: status, status: name } } })
@@ -78,7 +78,7 @@ describe('the registry’s own API', () => {
     expect(await call('GET', '/v1/watch?after=x')).toMatchObject(error(400, 'INVALID_ARGUMENT'))
   })
 
-  it('lets in whom it knows, and web pages of its own only', async () => {
+  it('accepts authenticated callers, and web pages of its own origin only', async () => {
     const auth = [apiKey({ 'key-a': 'ann', 'key-b': 'bob' })]
     await using registry = await open({ auth })
     const { call } = registry
@@ -97,7 +97,7 @@ describe('the registry’s own API', () => {
     expect((await call('GET', place, undefined, { ...bob, origin: 'https://evil.example' })).status).toBe(403)
   })
 
-  it('can be open to readers and closed to publishers', async () => {
+  it('can be public for reads and protected for writes', async () => {
     await using registry = await open({ auth: [apiKey('secret')], publicRead: true })
     const { call } = registry
     expect((await call('PUT', place, { card: cardFor('Shout') })).status).toBe(401)
@@ -122,7 +122,7 @@ describe('the API of ARD 0.9', () => {
     return registry
   }
 
-  it('has a catalog', async () => {
+  it('returns a catalog', async () => {
     await using registry = await filled()
     const { body } = await registry.call('GET', '/.well-known/ai-catalog.json')
     expect(body).toMatchObject({ specVersion: '1.0', host: { displayName: 'Example' } })
@@ -144,7 +144,7 @@ describe('the API of ARD 0.9', () => {
     }
   })
 
-  it('gives no two agents the same identifier', async () => {
+  it('assigns unique identifiers to agents', async () => {
     await using registry = await open({ publicUrl: 'https://registry.example' })
     const names = [
       'Pay Bills',
@@ -200,7 +200,7 @@ describe('the API of ARD 0.9', () => {
     expect((await list({ filter: "createdAfter > '2999-01-01'" })).total).toBe(0)
   })
 
-  it('explores', async () => {
+  it('returns facets', async () => {
     await using registry = await filled()
     const facets = [{ field: 'capabilities' }, { field: 'metadata.namespace', limit: 1 }, { field: 'publisher' }]
     const { body } = await registry.call('POST', '/explore', { resultType: { facets } })
@@ -219,7 +219,7 @@ describe('the API of ARD 0.9', () => {
     })
   })
 
-  it('refuses in the words of ARD', async () => {
+  it('encodes errors as ARD defines them', async () => {
     await using registry = await filled()
     const invalid = { status: 400, body: { errorCode: 'INVALID_ARGUMENT' } }
     for (const body of [
@@ -291,7 +291,7 @@ describe('the API of Nacos 3', () => {
     expect((await registry.call('GET', `${base}?agentName=mine`)).body.data.name).toBe('Mine')
   })
 
-  it('takes the access token for whatever the registry asks for', async () => {
+  it('accepts the access token for every scheme of the registry', async () => {
     await using registry = await open({ auth: [apiKey({ 'the-token': 'ann' })] })
     const { call } = registry
     expect(await call('POST', base, form(cardIn('x')))).toMatchObject({
@@ -303,7 +303,7 @@ describe('the API of Nacos 3', () => {
     expect((await call('GET', '/v1/agents/public/x', undefined, { 'x-api-key': 'the-token' })).body.owner).toBe('ann')
   })
 
-  it('refuses in the words of Nacos', async () => {
+  it('encodes errors as Nacos does', async () => {
     await using registry = await open()
     const { call } = registry
     const invalid = {

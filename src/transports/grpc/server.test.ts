@@ -25,7 +25,7 @@ const task: Task = {
   history: [{ messageId: 'm-1', role: 'ROLE_USER', parts: [{ url: 'https://files.example/a' }] }],
 }
 
-/** The same, as the client's library shows it. */
+/** The same value as the client library returns it. */
 const shownTask = { ...task, status: { ...task.status, timestamp: { seconds: 1767600000, nanos: 250_000_000 } } }
 
 const config = { id: 'p-1', taskId: 't-1', url: 'https://hooks.example/', authentication: { scheme: 'Bearer' } }
@@ -43,7 +43,7 @@ const card: AgentCard = {
   securityRequirements: [{ schemes: { key: { list: [] } } }],
 }
 
-/** A service that answers the same every time and remembers what it was asked. */
+/** A service with fixed answers that records its requests. */
 function scripted(overrides: Partial<AgentService> = {}) {
   const calls: { operation: string; request: unknown; context: CallContext }[] = []
   const unary =
@@ -123,7 +123,7 @@ describe('the gRPC server', () => {
     const { message: got } = await server.unary('GetExtendedAgentCard', {})
     expect(got).toEqual({
       ...card,
-      // proto3 cannot tell an empty list from none.
+      // proto3 cannot distinguish an empty list from a missing one.
       securityRequirements: [{ schemes: { key: {} } }],
     })
   })
@@ -173,7 +173,7 @@ describe('the gRPC server', () => {
     expect(calls).toEqual([])
   })
 
-  it('reads metadata as HTTP reads headers (R-GRPC-2, R-SVC-1)', async () => {
+  it('reads metadata like HTTP headers (R-GRPC-2, R-SVC-1)', async () => {
     const { service, calls } = scripted()
     await using server = await testGrpc(service, v1, {
       endpoint: { extensions: [{ uri: 'urn:a', isRequired: false }] },
@@ -202,7 +202,7 @@ describe('the gRPC server', () => {
     expect(headers.get('a2a-extensions')).toEqual(['urn:a'])
   })
 
-  it('serves the tenants it has, and no others (R-TEN-2)', async () => {
+  it('serves known tenants only (R-TEN-2)', async () => {
     const { service, calls } = scripted()
     await using server = await testGrpc(service, v1, { endpoint: { hasTenant: (tenant) => ['acme'].includes(tenant) } })
     await server.unary('GetTask', { tenant: 'acme', id: 't-1' })
@@ -212,15 +212,15 @@ describe('the gRPC server', () => {
     })
   })
 
-  it('says so when no agent is where the call goes', async () => {
+  it('reports that there is no agent for a call', async () => {
     await using server = await testGrpc(scripted().service, v1, { options: { endpointOf: () => undefined } })
     expect(await failureOf(server.unary('GetTask', { id: 't' }))).toMatchObject({ code: status.UNIMPLEMENTED })
     expect(await failureOf(server.unary('GetTask', { id: 't', tenant: 'x' }))).toMatchObject({ code: status.NOT_FOUND })
   })
 })
 
-describe('what the gRPC server refuses', () => {
-  it('tells errors as status and details (R-ERR-6)', async () => {
+describe('errors of the gRPC server', () => {
+  it('are encoded as status and details (R-ERR-6)', async () => {
     const error = new A2AError('RATE_LIMITED', 'Slow down, läuft', { retryAfterSeconds: 7, metadata: { limit: '3' } })
     await using server = await testGrpc(scripted(failing(error)).service, v1)
     const failure = await failureOf(server.unary('GetTask', { id: 't-1' }))
@@ -240,7 +240,7 @@ describe('what the gRPC server refuses', () => {
     })
   })
 
-  it('names the fields at fault (R-ERR-3)', async () => {
+  it('name the invalid fields (R-ERR-3)', async () => {
     await using server = await testGrpc(scripted().service, v1)
     const failure = await failureOf(server.unary('SendMessage', { message: { messageId: 'm', parts: [{}] } }))
     expect(failure.code).toBe(status.INVALID_ARGUMENT)
@@ -253,7 +253,7 @@ describe('what the gRPC server refuses', () => {
     })
   })
 
-  it('keeps the cause of an internal error to itself', async () => {
+  it('hide the cause of an internal error', async () => {
     await using server = await testGrpc(scripted(failing(new Error('password is hunter2'))).service, v1)
     const failure = await failureOf(server.unary('GetTask', { id: 't-1' }))
     expect(failure).toMatchObject({ code: status.INTERNAL, details: 'Internal error' })
@@ -261,7 +261,7 @@ describe('what the gRPC server refuses', () => {
     expect(server.errors.map(({ cause }) => (cause as Error).message)).toEqual(['password is hunter2'])
   })
 
-  it('can tell errors whose text no header can carry', async () => {
+  it('encode messages that are not valid in headers', async () => {
     const error = new A2AError('TASK_NOT_FOUND', `\ud800 ${'long '.repeat(5000)}`, {
       metadata: { key: 'x'.repeat(50_000) },
     })
@@ -271,7 +271,7 @@ describe('what the gRPC server refuses', () => {
     expect(failure.details.length).toBeLessThan(600)
   })
 
-  it('can tell errors whose details are not what their types say', async () => {
+  it('encode details that do not match their types', async () => {
     const error = new A2AError('TASK_NOT_FOUND', 'Nowhere', { metadata: { tries: 3, at: null } as never })
     await using server = await testGrpc(scripted(failing(error)).service, v1)
     expect(await failureOf(server.unary('GetTask', { id: 't-1' }))).toMatchObject({
@@ -280,7 +280,7 @@ describe('what the gRPC server refuses', () => {
     })
   })
 
-  it('tells a stranger what credentials it wants', async () => {
+  it('name the required credentials to unauthenticated callers', async () => {
     const { service, calls } = scripted()
     const admit = (headers: { get(name: string): string | null }) =>
       headers.get('Authorization') === 'Bearer good' ? { id: 'ann' } : { refused: stranger, challenge: 'Bearer' }
@@ -292,7 +292,7 @@ describe('what the gRPC server refuses', () => {
     expect(calls.map(({ context }) => context.caller.id)).toEqual(['ann'])
   })
 
-  it('does not read what a stranger sends', async () => {
+  it('come before the body of an unauthenticated caller is decoded', async () => {
     await using server = await testGrpc(scripted().service, v1, {
       options: { admit: async () => ({ refused: stranger }) },
     })
@@ -300,17 +300,20 @@ describe('what the gRPC server refuses', () => {
     expect(failure.code).toBe(status.UNAUTHENTICATED)
   })
 
-  it.each(['0.3', '99.0', 'nonsense'])('refuses version %s at the service of another (R-VER-4)', async (version) => {
-    await using server = await testGrpc(scripted().service, v1)
-    const failure = await failureOf(server.unary('GetTask', { id: 't-1' }, { metadata: { 'a2a-version': version } }))
-    expect(failure.code).toBe(status.FAILED_PRECONDITION)
-    expect(detailsIn(failure).details[0]).toMatchObject({
-      reason: 'VERSION_NOT_SUPPORTED',
-      metadata: { requestedVersion: version, supportedVersions: '1.0' },
-    })
-  })
+  it.each(['0.3', '99.0', 'nonsense'])(
+    'reject version %s at the service of another version (R-VER-4)',
+    async (version) => {
+      await using server = await testGrpc(scripted().service, v1)
+      const failure = await failureOf(server.unary('GetTask', { id: 't-1' }, { metadata: { 'a2a-version': version } }))
+      expect(failure.code).toBe(status.FAILED_PRECONDITION)
+      expect(detailsIn(failure).details[0]).toMatchObject({
+        reason: 'VERSION_NOT_SUPPORTED',
+        metadata: { requestedVersion: version, supportedVersions: '1.0' },
+      })
+    },
+  )
 
-  it('refuses callers that lack a required extension (R-EXT-3)', async () => {
+  it('reject callers without a required extension (R-EXT-3)', async () => {
     const extensions = [{ uri: 'urn:must', isRequired: true }]
     await using server = await testGrpc(scripted().service, v1, { endpoint: { extensions } })
     const failure = await failureOf(server.unary('GetTask', { id: 't-1' }))
@@ -325,7 +328,7 @@ describe('what the gRPC server refuses', () => {
     ['field number 0', Buffer.from([0x00, 0x00])],
     ['an end without a group', Buffer.from([0x0c])],
     ['noise', Buffer.from('not a message at all')],
-  ])('answers %s with INVALID_ARGUMENT', async (_, bytes) => {
+  ])('report %s as INVALID_ARGUMENT', async (_, bytes) => {
     const { service, calls } = scripted()
     await using server = await testGrpc(service, v1)
     const failure = await failureOf(server.raw('/lf.a2a.v1.A2AService/SendMessage', bytes))
@@ -334,7 +337,7 @@ describe('what the gRPC server refuses', () => {
     expect(calls).toEqual([])
   })
 
-  it('answers a Struct that is nested without end, and goes on', async () => {
+  it('report a Struct that is nested too deeply, and the server continues', async () => {
     await using server = await testGrpc(scripted().service, v1, {
       endpoint: { limits: { ...defaultRequestLimits, bodyBytes: 4_000_000 } },
     })
@@ -351,14 +354,14 @@ describe('what the gRPC server refuses', () => {
     await server.unary('GetTask', { id: 't-1' })
   })
 
-  it('knows no other rpcs and services', async () => {
+  it('report unknown rpcs and services', async () => {
     await using server = await testGrpc(scripted().service, v1)
     for (const path of ['/lf.a2a.v1.A2AService/Nothing', '/a2a.v1.A2AService/SendMessage', '/other/Thing']) {
       expect((await failureOf(server.raw(path, Buffer.alloc(0)))).code).toBe(status.UNIMPLEMENTED)
     }
   })
 
-  it('refuses messages that are too large', async () => {
+  it('report messages that are too large', async () => {
     const { service, calls } = scripted()
     await using server = await testGrpc(service, v1, {
       endpoint: { limits: { ...defaultRequestLimits, bodyBytes: 1000 } },
@@ -369,7 +372,7 @@ describe('what the gRPC server refuses', () => {
     expect(calls).toEqual([])
   })
 
-  it('does not offer what the agent does not', async () => {
+  it('report operations that the agent does not support', async () => {
     await using server = await testGrpc(scripted().service, v1, { endpoint: { dialects: [] } })
     expect((await failureOf(server.unary('GetTask', { id: 't-1' }))).code).toBe(status.UNIMPLEMENTED)
   })
@@ -391,7 +394,7 @@ describe('connections', () => {
     await server.unary('GetTask', { id: 't-1' })
   })
 
-  it('let running calls end before they are closed', async () => {
+  it('let running calls finish before they close', async () => {
     let finish: () => void = () => undefined
     const asked = new Promise<void>((resolve) => {
       finish = resolve
@@ -411,7 +414,7 @@ describe('connections', () => {
     await closed
   })
 
-  it('are closed at the deadline whatever runs', async () => {
+  it('close at the deadline, also with running calls', async () => {
     const getTask = () => new Promise<Task>(() => undefined)
     await using server = await testGrpc(scripted({ getTask }).service, v1)
     const answer = failureOf(server.unary('GetTask', { id: 't-1' }))

@@ -20,7 +20,7 @@ const chunks: Handler = async function* () {
   yield artifact('answer', 'two', { append: true })
 }
 
-/** A service of which only streams are asked. */
+/** A service with streaming operations only. */
 function streaming(subscribeToTask: AgentService['subscribeToTask']): AgentService {
   return { subscribeToTask } as AgentService
 }
@@ -32,7 +32,7 @@ function chunk(seq: number, text = 'x'): StreamItem {
   }
 }
 
-/** A stream in short, with the place in the log where there is one. */
+/** Summarizes a stream, with log positions if there are any. */
 function outline(messages: readonly Json[]): string[] {
   return messages.map((each) => {
     const [[kind, content] = ['nothing', {}]] = Object.entries(each) as [string, Json][]
@@ -44,7 +44,7 @@ function outline(messages: readonly Json[]): string[] {
 }
 
 describe('gRPC streams', () => {
-  it('show a task from its beginning to its end (R-GRPC-3, R-STRM-3)', async () => {
+  it('carry a task from its first to its last event (R-GRPC-3, R-STRM-3)', async () => {
     await using engine = await testEngine(chunks, 'memory')
     await using server = await testGrpc(engine, v1)
     const { messages, error } = await drain(server.stream('SendStreamingMessage', { message }))
@@ -61,7 +61,7 @@ describe('gRPC streams', () => {
     expect(task).toMatchObject({ artifacts: [{ parts: [{ text: 'one ' }, { text: 'two' }] }], history: [message] })
   })
 
-  it('are joined and resumed by the place in the log, for those who ask for it (E-4)', async () => {
+  it('are joined and resumed by log position if the caller requests positions (E-4)', async () => {
     const rest = gate()
     const handler: Handler = async function* () {
       yield artifact('answer', 'one ')
@@ -93,7 +93,7 @@ describe('gRPC streams', () => {
     expect(messages).toHaveLength(2)
   })
 
-  it('name the extensions in effect once each (R-EXT-2)', async () => {
+  it('name each active extension once (R-EXT-2)', async () => {
     const service = streaming(async function* () {
       yield chunk(7)
     })
@@ -106,7 +106,7 @@ describe('gRPC streams', () => {
     expect((await headers).get('a2a-extensions')).toEqual([`urn:a, ${positionExtension}`])
   })
 
-  it('carry no place in the log for those who do not ask', async () => {
+  it('carry no log positions unless the caller requests them', async () => {
     await using server = await testGrpc(
       streaming(async function* () {
         yield chunk(7)
@@ -147,7 +147,7 @@ describe('gRPC streams', () => {
     expect(server.errors).toEqual([])
   })
 
-  it.each(['cancel', 'deadline'])('stop their reading of the log on %s', async (how) => {
+  it.each(['cancel', 'deadline'])('stop reading the log on %s', async (how) => {
     let isReading = false
     let isLeft = false
     const service = streaming(async function* (_, { signal }) {
@@ -170,7 +170,7 @@ describe('gRPC streams', () => {
     expect(server.errors).toEqual([])
   })
 
-  it('do not complain when their service breaks because the reader left', async () => {
+  it('log no error if the service fails because the reader left', async () => {
     let isReading = false
     let isLeft = false
     const service = streaming(async function* (_, { signal }) {
@@ -200,7 +200,7 @@ describe('gRPC streams', () => {
     expect(readDetails(bytes as Buffer).details[0]).toMatchObject({ reason: 'TASK_NOT_FOUND' })
   })
 
-  it('fail behind events that were sent, too', async () => {
+  it('fail with a status after events, too', async () => {
     const service = streaming(async function* () {
       yield chunk(1)
       throw new A2AError('UNAVAILABLE', 'Gone elsewhere', { retryAfterSeconds: 1 })
@@ -211,7 +211,7 @@ describe('gRPC streams', () => {
     expect(error).toMatchObject({ code: status.UNAVAILABLE, details: 'Gone elsewhere' })
   })
 
-  it('tell no peer why the server broke', async () => {
+  it('hide the cause of an internal error', async () => {
     const service = streaming(async function* () {
       yield chunk(1)
       throw new Error('disk /dev/sda1 is full')
@@ -222,7 +222,7 @@ describe('gRPC streams', () => {
     expect(server.errors.map(({ cause }) => String(cause))).toEqual(['Error: disk /dev/sda1 is full'])
   })
 
-  it('open before their first event when it is sure to come', async () => {
+  it('open before their first event if it is certain to follow', async () => {
     const first = gate()
     const service = streaming(async function* (_, { onOpen }) {
       onOpen?.()
@@ -236,20 +236,20 @@ describe('gRPC streams', () => {
     expect((await drain(stream)).messages).toHaveLength(1)
   })
 
-  it('end well without any event', async () => {
+  it('end with OK without any event', async () => {
     const service = streaming(async function* () {})
     await using server = await testGrpc(service, v1)
     expect(await drain(server.stream('SubscribeToTask', { id: 't' }))).toEqual({ messages: [] })
   })
 
-  it('stop reading the log while their reader does not keep up, and lose nothing (E-5)', async () => {
+  it('stop reading the log for a slow reader, and lose no event (E-5)', async () => {
     const total = 2000
     let read = 0
     const service = streaming(async function* () {
       for (; read < total; read++) yield chunk(read, `${read}`.padEnd(2000))
     })
     await using server = await testGrpc(service, v1)
-    // A plain HTTP/2 client: grpc-js's takes in whatever comes, paused or not.
+    // A plain HTTP/2 client, because the grpc-js client reads even while paused.
     const session = connect(`http://127.0.0.1:${server.port}`)
     const stream = session.request({
       ':method': 'POST',
@@ -276,11 +276,11 @@ describe('gRPC streams', () => {
     expect(texts).toEqual(Array.from({ length: total }, (_, place) => place))
   })
 
-  it('end with a status when their time is over, whatever is being written just then (R-GRPC-3)', async () => {
+  it('end with a status at the deadline, also during a write (R-GRPC-3)', async () => {
     const busy = streaming(async function* (_request, { signal }) {
       for (let seq = 1; !signal?.aborted; seq++) {
         yield chunk(seq)
-        // Beside the timer of the deadline, and before what was written has left.
+        // Runs with the deadline timer, before the write is flushed.
         await new Promise((resolve) => setTimeout(resolve, 1))
         yield chunk(++seq)
       }
