@@ -9,6 +9,7 @@
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { unlessAborted } from '../model/unless-aborted.js'
 import {
   AddressRefused,
   type AddressRules,
@@ -187,14 +188,4 @@ async function unwrapRefusal<T>(run: () => Promise<T>): Promise<T> {
       if (error instanceof AddressRefused) throw error
     throw caught
   }
-}
-
-/** Rejects when the signal aborts. The work, which takes no signal, goes on. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

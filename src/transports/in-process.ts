@@ -11,6 +11,7 @@ import type { Operation } from '../model/operations.js'
 import { describeValue } from '../model/option-names.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { leftBy, TransportError } from '../model/transport-error.js'
+import { unlessAborted } from '../model/unless-aborted.js'
 
 /** Answers a request, as `createHandler(…).fetch` and the handlers of most frameworks do. */
 export type FetchFunction = (request: Request) => Response | Promise<Response>
@@ -101,17 +102,4 @@ function startDeadline(timeoutMs: number) {
   const late = () => controller.abort(new DOMException(`No answer within ${timeoutMs} ms`, 'TimeoutError'))
   const timer = setTimeout(late, timeoutMs)
   return { signal: controller.signal, stop: () => clearTimeout(timer) }
-}
-
-/** The result of the work, or a rejection with the signal's reason as soon as it aborts. */
-async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
-  if (!signal) return await work()
-  signal.throwIfAborted()
-  return await new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

@@ -12,6 +12,7 @@ import type { Operation } from '../../model/operations.js'
 import type { CallContext } from '../../model/service.js'
 import { traceContextOf } from '../../model/trace-context.js'
 import { TransportError } from '../../model/transport-error.js'
+import { unlessAborted } from '../../model/unless-aborted.js'
 import { parameterHeaders, positionExtension } from '../transport.js'
 import type { Rpc } from './messages.js'
 import { aborted } from './status.js'
@@ -71,7 +72,11 @@ export async function prepare(
   const sent = route.codec.encode(request, options.facts)
   const message = (sent ?? {}) as object // on this binding requests are messages; one without fields may be nothing
   const bytes = encodeBytes(route.rpc, message)
-  const headers = { ...(await unlessAborted(options.metadata(), signal)), ...parametersOf(options, route, context) }
+  // Obtaining credentials may take long; an aborted call does not wait for them.
+  const given = await unlessAborted(options.metadata(), signal).catch((error: unknown) => {
+    throw signal?.aborted ? aborted(signal) : error
+  })
+  const headers = { ...given, ...parametersOf(options, route, context) }
   const metadata = metadataOf(headers)
   const { onWire } = options
   if (!onWire) return { bytes, metadata, sent, note: undefined }
@@ -130,14 +135,4 @@ function headersOf(received: readonly Metadata[]): Record<string, string> {
       headers[name] = typeof value === 'string' ? value : value.toString('base64')
   }
   return headers
-}
-
-/** Obtaining credentials may take long; an aborted call does not wait for them. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(aborted(signal))
-    signal.addEventListener('abort', leave, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
-  })
 }
