@@ -4,7 +4,7 @@ import { A2AError } from '../model/errors.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { agent } from './agent.js'
 import { collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
-import { artifact, reply, working } from './yields.js'
+import { artifact, ask, reply, working } from './yields.js'
 
 describe.each(storeKinds)('sends on %s', (kind) => {
   it('E-6: reply() as the first yield is a Message, and no task is ever listed', async () => {
@@ -189,14 +189,31 @@ describe.each(storeKinds)('sends on %s', (kind) => {
       },
     )
     await using engine = await testEngine(adder, kind)
-    const ask = (data: unknown) =>
+    const add = (data: unknown) =>
       engine.sendMessage({ message: { ...send('').message, parts: [{ data: data as never }] } }, callBy())
-    expect(taskIn(await ask({ numbers: [1, 2] })).artifacts?.[0]?.parts).toEqual([{ data: { sum: 3 } }])
-    await expect(ask({ numbers: [1, 'two'] })).rejects.toMatchObject({
+    expect(taskIn(await add({ numbers: [1, 2] })).artifacts?.[0]?.parts).toEqual([{ data: { sum: 3 } }])
+    await expect(add({ numbers: [1, 'two'] })).rejects.toMatchObject({
       code: 'INVALID_PARAMS',
       details: { violations: [{ field: 'message.parts[0].data.numbers[1]' }] },
     })
     await expect(engine.sendMessage(send('no data'), callBy())).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
-    expect(taskIn(await ask({ numbers: [] })).status.state).toBe('TASK_STATE_FAILED')
+    expect(taskIn(await add({ numbers: [] })).status.state).toBe('TASK_STATE_FAILED')
   })
+})
+
+it('rejects a send to a task whose log has ended although its record has not', async () => {
+  await using engine = await testEngine(async function* ({ number }) {
+    if (number === 1) yield ask('Which?')
+    else yield 'done'
+  }, 'memory')
+  for (const isStream of [false, true]) {
+    const task = taskIn(await engine.sendMessage(send('hi'), callBy()))
+    // The store in memory shares its objects with direct callers, so this damages the log.
+    Object.assign(task.status, { state: 'TASK_STATE_COMPLETED' })
+    const answer = send('this', { taskId: task.id })
+    const sent = isStream
+      ? collect(engine.sendStreamingMessage(answer, callBy()))
+      : engine.sendMessage(answer, callBy())
+    await expect(sent).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' })
+  }
 })

@@ -9,7 +9,7 @@ import type { TurnRequest } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
 import { type CallContext, nativeDialect, type SendMessageRequest } from '../../model/service.js'
 import { storedSizeOf } from '../../model/size-of.js'
-import { isInterrupted, isTerminal } from '../../model/task.js'
+import { isInterrupted, isTerminal, type TaskState } from '../../model/task.js'
 import { type AcceptedMessage, TaskFold } from '../../model/task-fold.js'
 import { traceContextOf } from '../../model/trace-context.js'
 import type { CompleteStore, IdempotencyKey, LoadedTask, Scope, TaskKey } from '../../stores/store.js'
@@ -270,14 +270,12 @@ export class Admission {
     const record = await store.find(this.#key(taskId))
     if (record?.visibility !== 'task') throw taskNotFound(taskId)
     const sending = await this.#permitted(given, sharedTaskOf(record))
-    if (record.state && isTerminal(record.state)) {
-      throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
-        metadata: { taskId, state: record.state },
-      })
-    }
+    if (record.state && isTerminal(record.state)) throw hasEnded(taskId, record.state)
     const loaded = await store.load(record.key)
     if (loaded?.record.seq !== record.seq) return 'again'
     const fold = foldOf(loaded)
+    // The record and the log differ only in a damaged store. No run would ever take the message.
+    if (fold.state && fold.isTerminal) throw hasEnded(taskId, fold.state)
     const message = addressed(sending.request.message, taskId, loaded.record.contextId)
     const { pushConfig } = this.#withMessage(sending, taskId).withMessage ?? {}
     if (pushConfig) await pushConfigs.assertRoom(loaded.record.key, pushConfig)
@@ -387,4 +385,10 @@ function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnR
     ...traceContextOf(context),
     ...(scheme !== undefined && { caller: { scheme, ...(scopes?.length && { scopes }) } }),
   }
+}
+
+function hasEnded(taskId: string, state: TaskState): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
+    metadata: { taskId, state },
+  })
 }
