@@ -20,7 +20,7 @@ async function parsedDuring(work: () => Promise<unknown>): Promise<number> {
   }
 }
 
-/** Resolves at the end of this turn of the event loop: what was yielded before is then in a batch of its own. */
+/** Resolves at the end of this event loop turn, so that earlier yields form a separate batch. */
 const committed = () => new Promise((resolve) => setImmediate(resolve))
 
 afterEach(() => vi.restoreAllMocks())
@@ -88,7 +88,7 @@ describe('reading on sqlite', () => {
   })
 })
 
-/** The code, the limit and the pause that an error tells. */
+/** The code, the limit and the retry delay of an error. */
 async function refusalOf(call: Promise<unknown>): Promise<unknown> {
   const error = await call.then(
     () => undefined,
@@ -403,7 +403,7 @@ describe('ending a large task on sqlite', () => {
 describe('a memory store that is full', () => {
   const large = 'x'.repeat(40_000)
 
-  it('forgets the oldest ended tasks first', async () => {
+  it('evicts the oldest ended tasks first', async () => {
     const store = new MemoryStore({ maxBytes: 200_000 })
     await using engine = await testEngine(async function* ({ text }) {
       if (text === 'open') yield ask('More?')

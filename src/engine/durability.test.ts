@@ -97,7 +97,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await store.close()
   })
 
-  it('E-4: a checkpoint that is too large, or no JSON, is refused', async () => {
+  it('E-4: a checkpoint that is too large, or not JSON, is rejected', async () => {
     const refusals: unknown[] = []
     await using engine = await testEngine(async function* (turn) {
       for (const [key, value] of [
@@ -140,20 +140,20 @@ describe.each(storeKinds)('durability on %s', (kind) => {
   })
 
   it('E-7: onAbandoned is called for tasks that are cancelled while they wait', async () => {
-    const told: unknown[] = []
+    const abandoned: unknown[] = []
     const waiting = {
       ...agent('Test', async function* (turn) {
         await turn.checkpoint('child', 'c-1')
         yield ask('More?')
       }),
       onAbandoned: async ({ task, checkpoints }: AbandonedTask) => {
-        told.push([task.status.state, checkpoints.get('child')])
+        abandoned.push([task.status.state, checkpoints.get('child')])
       },
     }
     await using engine = await testEngine(waiting, kind)
     const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
     await engine.cancelTask({ id }, callBy())
-    expect(told).toEqual([['TASK_STATE_CANCELED', 'c-1']])
+    expect(abandoned).toEqual([['TASK_STATE_CANCELED', 'c-1']])
   })
 
   it('E-9: a task is given up after its last attempt', async () => {
@@ -174,7 +174,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await store.close()
   })
 
-  it('E-9: a lease that expires is taken over, and the writer that slept is refused', async () => {
+  it('E-9: an expired lease is taken over, and the writer that slept is fenced', async () => {
     const store = await openTestStore(kind)
     const release = gate()
     const watched = mortalStore(store)
@@ -184,14 +184,14 @@ describe.each(storeKinds)('durability on %s', (kind) => {
         await release.opened
         yield 'late'
       },
-      // It sleeps: it hears nothing, but when it wakes it writes.
+      // It sleeps: it receives no notifications, but writes when it wakes.
       { ...bound(store), changes: watched.store.changes },
       { owner: 'sleeper', leaseMs: 60_000 },
     )
     const { id } = taskIn(await sleeper.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
     watched.kill()
-    await store.leases.disown('sleeper') // what time would do
+    await store.leases.disown('sleeper') // expires the lease
     await using engine = await testEngine(forever, store, { leaseMs: 300 })
     await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
     release.open()

@@ -10,7 +10,7 @@ import { artifact, ask, working } from './yields.js'
 async function* letters() {
   for (const letter of 'abcdef') {
     yield letter
-    // The letter is in a commit of its own.
+    // Each letter has its own commit.
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

@@ -35,7 +35,7 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
     expect(textOfTask(taskIn(await pair.near.sendMessage(send('hello'), callBy())))).toBe('hello')
   })
 
-  it('passes on direct messages, failures and refusals', async () => {
+  it('passes on direct messages, failures and rejections', async () => {
     await using pair = await both()
     expect(await pair.near.sendMessage(send('msg word'), callBy())).toMatchObject({
       message: { parts: [{ text: 'word' }] },

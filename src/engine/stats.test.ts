@@ -58,7 +58,7 @@ describe.each(storeKinds)('stats on %s', (kind) => {
         await release.opened
         yield 'late'
       },
-      // It hears nothing of what happens to its lease.
+      // It receives no notification about its lease.
       { ...bound(store), changes: { ...bound(store).changes, watchRunnable: () => () => undefined } },
       { log: ({ level, message, taskId }) => void said.push(`${level} ${message} ${taskId}`) },
     )
@@ -67,7 +67,7 @@ describe.each(storeKinds)('stats on %s', (kind) => {
     await until(async () => (await store.load(key))?.record.leaseOwner)
     const { leaseOwner = '' } = (await store.load(key))?.record ?? {}
     await store.leases.disown(leaseOwner)
-    // Another process takes it.
+    // Another process takes over the lease.
     await store.leases.claim({ agents: ['Test'], lease: { owner: 'other', ttlMs: 60_000 }, limit: 1 })
     release.open()
     await until(() => engine.stats().fencedRuns > 0)
@@ -114,7 +114,7 @@ describe('stalls', () => {
     },
   )
 
-  it('of the store are not those of the agent', async () => {
+  it('of the store do not count for the agent', async () => {
     const said: string[] = []
     const store = await openTestStore('memory')
     const append: typeof store.append = (step) => {
@@ -141,7 +141,7 @@ describe('stalls', () => {
     let signal: WeakRef<AbortSignal> | undefined
     await using engine = await testEngine(async function* (turn) {
       signal = new WeakRef(turn.signal)
-      // A pool that is made on first use outlives the turn, and has its asynchronous context.
+      // A pool that is created on first use outlives the turn, and keeps its asynchronous context.
       timers.push(setInterval(() => undefined, 60_000))
     }, 'memory')
     await engine.sendMessage(send('go'), callBy())
@@ -156,7 +156,7 @@ describe('stalls', () => {
   })
 
   it('outside of handlers are logged with the tasks that run, and count for no agent', async () => {
-    // On a busy machine another stall may come first, and is logged in place of ours: then a new engine tries again.
+    // On a busy machine another stall may be logged first. The test then repeats with a new engine.
     for (let isOurs = false; !isOurs; ) {
       const release = gate()
       const logged: LogEntry[] = []

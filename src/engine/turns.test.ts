@@ -49,7 +49,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     })
     const heard = task.history?.filter(({ role }) => role === 'ROLE_USER').map(({ parts }) => textIn(parts)) ?? []
     const ran = task.artifacts?.map(({ parts }) => textIn(parts)) ?? []
-    // The second may come when the task has ended; then its sender was told so.
+    // The second may arrive after the task has ended; then its sender gets an error.
     expect(ran).toEqual(heard.slice(1).map((each) => `${each};`))
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(ran.length)
   })
@@ -59,7 +59,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     ['an artifact', artifact('report', 'all'), ['Hello', 'all'], 'COMPLETED'],
     ['a failure', failed('No more'), ['Hello'], 'FAILED', 'No more'],
     ['a question', ask('More?'), ['Hello'], 'INPUT_REQUIRED', 'More?'],
-  ])('takes %s that a handler returns for its last yield', async (_what, last, artifacts, state, message) => {
+  ])('treats %s that a handler returns as its last yield', async (_what, last, artifacts, state, message) => {
     await using engine = await testEngine(async function* () {
       yield 'Hello'
       return last
@@ -70,14 +70,14 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(task.status.message && textIn(task.status.message.parts)).toBe(message)
   })
 
-  it('takes a value that a handler only returns for its only yield', async () => {
+  it('treats the return value of a handler without yields as its only yield', async () => {
     await using engine = await testEngine(async function* () {
       return reply('Hello')
     }, kind)
     expect(await engine.sendMessage(send('go'), callBy())).toMatchObject({ message: { parts: [{ text: 'Hello' }] } })
   })
 
-  it('refuses returned values that cannot be sent, in types and at run time', async () => {
+  it('rejects returned values that cannot be sent, in types and at run time', async () => {
     // @ts-expect-error: a number cannot be sent
     const handler: Handler = async function* () {
       yield 'Hello'
@@ -138,7 +138,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
 
   const approval = { type: 'object', required: ['approve'], properties: { approve: { type: 'boolean' } } }
 
-  it('refuses answers that do not fit the form, with field paths, and keeps waiting', async () => {
+  it('rejects answers that do not match the form, with field paths, and keeps waiting', async () => {
     await using engine = await testEngine(async function* (turn) {
       if (turn.number === 1) yield ask('Publish?', { schema: approval })
       yield `answered ${JSON.stringify(turn.data())}`
@@ -173,7 +173,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     ['7', { type: 'object', properties: { size: { type: 'string' } } }, { size: '7' }],
     ['3', { type: 'integer' }, 3],
     ['red', { enum: ['red', 'green'] }, 'red'],
-  ])('takes the text %s for data that fit the form', async (text, schema, answer) => {
+  ])('reads the text %s as data that match the form', async (text, schema, answer) => {
     const seen: unknown[] = []
     await using engine = await testEngine(async function* (turn) {
       if (turn.number === 1) yield ask('Which?', { schema })
@@ -183,7 +183,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     const done = taskIn(await engine.sendMessage(send(text, { taskId: id }), callBy()))
     expect(done.status.state).toBe('TASK_STATE_COMPLETED')
     expect(seen).toEqual([answer, text, { data: answer }])
-    // The caller sees what it sent.
+    // The history contains the original message.
     expect(done.history?.at(-1)?.parts).toEqual([{ text }])
   })
 
@@ -250,7 +250,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(JSON.stringify(status)).not.toContain('confidential')
   })
 
-  it('does not take a message that was sent before the question for its answer, unless it fits', async () => {
+  it('does not treat a message sent before the question as its answer, unless it matches the form', async () => {
     const release = gate()
     const seen: unknown[] = []
     await using engine = await testEngine(async function* (turn) {

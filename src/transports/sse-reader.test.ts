@@ -11,7 +11,7 @@ async function read(text: string, pieceLength = 7): Promise<SseEvent[]> {
 }
 
 describe('readSse', () => {
-  it('reads all that a stream may hold (RM-STR-5)', async () => {
+  it('reads every field of an event stream (RM-STR-5)', async () => {
     const text = [
       '\uFEFF: a comment\n\n',
       'id: 1\nevent: message\ndata: {"a":1}\n\n',
@@ -30,7 +30,7 @@ describe('readSse', () => {
     }
   })
 
-  it('gives up on an event that never ends', async () => {
+  it('rejects an event without end', async () => {
     await expect(read(`data: ${'x'.repeat(5000)}`, 100)).rejects.toMatchObject({ failure: 'refused' })
   })
 })

@@ -89,7 +89,7 @@ export async function post(
 }
 
 /**
- * What a plain line reader sees of a stream: lines that do not begin with `data: ` are passed over, every other one
+ * Reads a stream as a plain line reader does: skips lines that do not begin with `data: `, and every other line
  * is a whole event.
  */
 export function dataLines(text: string): string[] {

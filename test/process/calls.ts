@@ -1,4 +1,4 @@
-/** Calls to a server in another process, as small as they can be. */
+/** Minimal calls to a server in another process. */
 import assert from 'node:assert/strict'
 import { type Outcome, readRpc } from '../hostile/answers.js'
 import { envelope } from '../hostile/peer.js'
@@ -19,7 +19,7 @@ export async function call(
 ): Promise<Outcome> {
   const response = await fetch(url, {
     method: 'POST',
-    // A connection of its own: one that a killed server left behind must not be used again.
+    // A new connection, because a pooled one may belong to a killed server.
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', connection: 'close', ...headers },
     body: envelope(method, params),
     signal: AbortSignal.timeout(15_000),
@@ -68,7 +68,7 @@ export async function getTask(url: string, id: string): Promise<TaskView> {
   return await result<TaskView>(url, 'GetTask', { id })
 }
 
-/** How many tasks are in a state. */
+/** Counts the tasks in a state. */
 export async function countIn(url: string, status: string): Promise<number> {
   return (await result<{ totalSize: number }>(url, 'ListTasks', { status, pageSize: 1, historyLength: 0 })).totalSize
 }

@@ -1,4 +1,4 @@
-/** The chat agent at its JSON-RPC paths, with the requests of its documents and a consumer that knows lines only. */
+/** The chat agent at its JSON-RPC paths, with the requests of its documentation and a line-based consumer. */
 import { join } from 'node:path'
 import { serveRegistry } from 'dragoman/registry'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -44,7 +44,7 @@ interface Envelope {
   }
 }
 
-/** What the consumer loop of the documents makes of a stream. */
+/** Reads a stream like the consumer loop in the documentation. */
 function consume(text: string): { readonly envelopes: readonly Envelope[]; readonly said: string } {
   const lines = dataLines(text)
   const end = lines.indexOf('[DONE]')
@@ -82,7 +82,7 @@ describe.each(paths)('the chat agent at %s', (path) => {
     const params = { ...question(text), metadata: { trace_id: 'abc-123' } }
     const exchange = await post(`${chat.url}${path}`, rpc('message/stream', params, 'stream-1'))
     expect(exchange.headers.get('content-type')).toContain('text/event-stream')
-    // Nothing but whole `data: ` lines and, between them, ids, comments and empty lines.
+    // Only whole `data: ` lines and, between them, ids, comments and empty lines.
     for (const line of exchange.text.split('\n')) expect(line).toMatch(/^(?:data: .+|id: .+|:.*|)$/)
     const { envelopes, said } = consume(exchange.text)
     expect(said.split('\n')).toHaveLength(points)
@@ -111,7 +111,7 @@ describe.each(paths)('the chat agent at %s', (path) => {
         final: false,
       })
     }
-    // The last event carries the whole message: what the pieces said, no more and no less.
+    // The last event carries the whole message, equal to the joined chunks.
     expect(envelopes.at(-1)?.result).toEqual({
       task: { id: result?.task.id, state: 'completed', contextId: result?.task.contextId },
       events: [
@@ -142,11 +142,11 @@ describe.each(paths)('the chat agent at %s', (path) => {
     ['parameters without a message', rpc('message/send', {}), -32602],
     ['parts of the wrong type', rpc('message/send', { message: { role: 'user', parts: 'x' } }), -32602],
     ['a task that is not there', rpc('tasks/get', { id: 'nope' }), -32001],
-  ])('refuses %s', async (_what, body, code) => {
+  ])('rejects %s', async (_what, body, code) => {
     expect((await post(`${chat.url}${path}`, body)).body).toMatchObject({ jsonrpc: '2.0', id: '1', error: { code } })
   })
 
-  it('finds its tasks again, and cannot cancel what is done (RL-L2-3)', async () => {
+  it('returns its tasks, and rejects the cancellation of ended ones (RL-L2-3)', async () => {
     const { body } = await post(`${chat.url}${path}`, rpc('message/send', question('你好')))
     const { taskId: id } = (body as { result: { taskId: string } }).result
     expect((await post(`${chat.url}${path}`, rpc('tasks/get', { id }))).body).toMatchObject({
@@ -157,7 +157,7 @@ describe.each(paths)('the chat agent at %s', (path) => {
     })
   })
 
-  it('asks the order agent in another process, passes its question on and remembers', async () => {
+  it('calls the order agent in another process, passes on its question and keeps the context', async () => {
     const contextId = `session${path}`
     const say = async (text: string) => {
       const { body } = await post(`${chat.url}${path}`, rpc('message/send', question(text, { contextId })))
@@ -173,8 +173,8 @@ describe.each(paths)('the chat agent at %s', (path) => {
   })
 })
 
-describe('agents that know a registry only', () => {
-  it('are found by their names, wherever they are at the moment', async () => {
+describe('agents that use a registry', () => {
+  it('are found by name at their current address', async () => {
     await using registry = await serveRegistry({ allowPrivate: true, probes: false })
     const args = ['--registry', registry.url, '--api-key', 'k1']
     const env = { DRAGOMAN_ORDERS: join(folder.path, 'orders.sqlite') }
@@ -192,7 +192,7 @@ describe('agents that know a registry only', () => {
 })
 
 describe('a conversation', () => {
-  it('outlives the process it began in', async () => {
+  it('survives a restart of the process', async () => {
     const args = ['--store', `sqlite:${join(folder.path, 'chat.sqlite')}`]
     const ask = async (url: string, text: string) =>
       JSON.stringify((await post(`${url}/api/v1/a2a`, rpc('message/send', question(text, { contextId: 's1' })))).body)

@@ -1,4 +1,4 @@
-/** `dragoman serve`: who may call, and TLS. */
+/** `dragoman serve`: authentication and TLS. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentCard } from 'dragoman'
@@ -9,11 +9,11 @@ import { bearing, type Enter, waysIn } from '../auth/ways-in.js'
 import { builtLibrary, runCommand, startServer, type TemporaryFolder, temporaryFolder } from './server-process.js'
 
 beforeAll(() => {
-  // The provider says on the console that it is no production system.
+  // The provider logs that it is not a production system.
   for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
 })
 
-/** The agent that tells its callers who they are, as a module for the command. */
+/** An agent that returns the identity of its caller, as a module for the command. */
 async function mirrorIn({ path }: TemporaryFolder): Promise<string> {
   const file = join(path, 'mirror.mjs')
   await writeFile(
@@ -30,7 +30,7 @@ describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
     return caller?.id ?? refused
   }
 
-  it('lets callers in with any of the credentials it was given', async () => {
+  it('accepts any of the configured credentials', async () => {
     await using provider = await openIdProvider()
     await using folder = await temporaryFolder()
     await using server = await startServer([
@@ -81,7 +81,7 @@ describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
   })
 })
 
-it('dragoman serve --base-path answers below the path, and nowhere else', async () => {
+it('dragoman serve --base-path answers below the path only', async () => {
   await using server = await startServer(['--echo', '--base-path', '/agents/echo'])
   expect(new URL(server.url).pathname).toBe('/agents/echo/')
   const card = await fetch(new URL('.well-known/agent-card.json', server.url))
@@ -93,7 +93,7 @@ it('dragoman serve --base-path answers below the path, and nowhere else', async 
   expect(sent).toMatchObject({ code: 0, stdout: 'hello\n' })
 })
 
-it('dragoman serve --protect-card shows the card to callers only; other commands send their credentials for it', async () => {
+it('dragoman serve --protect-card requires credentials for the card; other commands send them', async () => {
   await using server = await startServer(['--echo', '--api-key', 'the key', '--protect-card'])
   const ref = new URL(server.url).host
   expect((await fetch(`${server.url}.well-known/agent-card.json`)).status).toBe(401)
@@ -109,7 +109,7 @@ it('dragoman serve --protect-card shows the card to callers only; other commands
   expect(examined.stdout).toContain('agent.json requires credentials')
 })
 
-describe('dragoman serve refuses', () => {
+describe('dragoman serve rejects', () => {
   it.each<[string[], string]>([
     [['--oidc', 'https://id.example'], '--oidc needs --audience'],
     [['--audience', 'me'], '--audience needs --oidc'],

@@ -1,4 +1,4 @@
-/** `dragoman auth`: credentials that are kept, used, and never shown. */
+/** `dragoman auth`: stores and uses credentials, and never prints them. */
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -84,7 +84,7 @@ describe('dragoman auth', () => {
     expect(await run('auth', 'status')).toMatchObject({ stdout: `http://${ref}  basic  ada\n` })
   })
 
-  it('sends a credential to the origin it is for, and to no other', async () => {
+  it('sends a credential to its own origin only', async () => {
     await using folder = await temporaryFolder()
     await using other = await startServer(['--echo', '--api-key', 'open sesame'])
     await cli(['auth', 'login', ref, '--api-key', 'open sesame'], { configFolder: folder.path })

@@ -1,4 +1,4 @@
-/** `dragoman bench`: what it counts, and that it stops when it is told to. */
+/** `dragoman bench`: counts and termination. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually, within } from '../hostile/waiting.js'
 import { cli, json, Talk } from './cli-command.js'
@@ -96,7 +96,7 @@ describe('dragoman bench', () => {
 
 const pong = { result: { message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'pong' }] } } }
 
-/** The least that is an agent. */
+/** A minimal agent. */
 function answering(say: () => object): Parameters<typeof scriptedServer>[0] {
   return ({ path, id, url }, response) => {
     if (!path.endsWith('agent-card.json')) return sendJson(response, { jsonrpc: '2.0', id, ...say() })

@@ -50,23 +50,23 @@ describe('dragoman card get', () => {
   })
 
   it('removes control characters of the card', async () => {
-    await using stranger = await cardServer({
+    await using foreign = await cardServer({
       ...sample,
       name: 'Evil\u001b]52;c;aGk=\u0007\u001b[2J',
       description: 'two\nlines\u202egnp.exe',
     })
-    const { stdout } = await cli(['card', 'get', stranger.url])
+    const { stdout } = await cli(['card', 'get', foreign.url])
     expect(stdout).toMatch(/^Evil\]52;c;aGk=\[2J 1\.0\.0\ntwo linesgnp\.exe\n/)
   })
 
   it('prints the card as it came with --raw', async () => {
-    await using stranger = await cardServer({ ...sample, notInTheProtocol: true })
-    expect(json((await cli(['card', 'get', stranger.url, '--raw'])).stdout)).toMatchObject({ notInTheProtocol: true })
+    await using foreign = await cardServer({ ...sample, notInTheProtocol: true })
+    expect(json((await cli(['card', 'get', foreign.url, '--raw'])).stdout)).toMatchObject({ notInTheProtocol: true })
   })
 })
 
 describe('dragoman card validate', () => {
-  it('finds nothing wrong with ours', async () => {
+  it('finds no faults in the card of our server', async () => {
     const { code, stdout } = await cli(['card', 'validate', ref])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^http:\S+agent-card\.json: a v1 card, valid\n$/)
@@ -89,9 +89,9 @@ describe('dragoman card validate', () => {
     })
   })
 
-  it('judges a card that no client could use', async () => {
-    await using stranger = await cardServer({ name: 7 })
-    expect(await cli(['card', 'validate', stranger.url])).toMatchObject({ code: 1, stderr: '' })
+  it('reports a card that no client can use', async () => {
+    await using foreign = await cardServer({ name: 7 })
+    expect(await cli(['card', 'validate', foreign.url])).toMatchObject({ code: 1, stderr: '' })
   })
 
   it('fails if there is no card', async () => {

@@ -114,8 +114,8 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C in a chat', () => {
   })
 
   it('leaves at the second Ctrl-C', async () => {
-    await using stubborn = await stubbornAgent()
-    await using talk = new Talk(['chat', stubborn.ref])
+    await using uncancellable = await uncancellableAgent()
+    await using talk = new Talk(['chat', uncancellable.ref])
     talk.write('go\n')
     await talk.says(/Not now/)
     talk.signal('SIGINT')
@@ -125,8 +125,8 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C in a chat', () => {
   })
 })
 
-/** An agent that does not care about being cancelled, so that its end takes the whole grace period. */
-async function stubbornAgent(): Promise<{ readonly ref: string } & AsyncDisposable> {
+/** An agent that ignores cancellation, so that its end takes the whole grace period. */
+async function uncancellableAgent(): Promise<{ readonly ref: string } & AsyncDisposable> {
   const folder = await temporaryFolder()
   await writeFile(
     join(folder.path, 'agent.mjs'),

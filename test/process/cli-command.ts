@@ -1,4 +1,4 @@
-/** Commands that talk: the real binary with something on its stdin, and with credentials of its own. */
+/** Interactive commands: the real binary with text on stdin, and a separate credential folder. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -10,12 +10,12 @@ import { type Exit, temporaryFolder } from './server-process.js'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 interface RunOptions {
-  /** Where credentials are kept. Default: a place where there are none. */
+  /** The folder of credentials. Default: an empty folder. */
   readonly configFolder?: string
   readonly cwd?: string
 }
 
-/** A run that is talked to while it goes on. */
+/** A running command that accepts input. */
 export class Talk implements AsyncDisposable {
   stdout = ''
   stderr = ''
@@ -73,7 +73,7 @@ export async function cli(args: readonly string[], options: RunOptions & { reado
   return await within(20_000, `\`dragoman ${args.join(' ')}\` to end`, run.exit)
 }
 
-/** What a command printed for programs. */
+/** Parses the JSON output of a command. */
 export function json(text: string): unknown {
   return JSON.parse(text) as unknown
 }

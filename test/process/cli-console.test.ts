@@ -1,4 +1,4 @@
-/** `dragoman console`: who may use it, and with what it calls agents. */
+/** `dragoman console`: access, and credentials for agents. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runCommand, startProcess, startServer, temporaryFolder } from './server-process.js'
 
@@ -12,7 +12,7 @@ const enter = (url: string, body: object) =>
   fetch(new URL('/console/api/session', url), { method: 'POST', headers: ours, body: JSON.stringify(body) })
 
 describe('dragoman console', () => {
-  it('prints an address with a token where it is not for this machine alone', async () => {
+  it('prints a URL with a token if it listens beyond loopback', async () => {
     await using console = await startProcess(['console', '--port', '0', '--host', '0.0.0.0'])
     const token = new URL(console.url).searchParams.get('token')
     expect((await enter(console.url, {})).status).toBe(401)
@@ -36,7 +36,7 @@ describe('dragoman console', () => {
   })
 
   it('calls its agents with the stored credentials of dragoman auth login', async () => {
-    // Commands that a test starts keep nothing where people keep theirs.
+    // Test commands do not use the credential folder of the user.
     await using folder = await temporaryFolder()
     vi.stubEnv('DRAGOMAN_CONFIG_DIR', folder.path)
     await using agent = await startServer(['--echo', '--api-key', 'open sesame'])

@@ -1,4 +1,4 @@
-/** `dragoman doctor`: its verdict on our server, on servers nobody here wrote, and on some that lie or say nothing. */
+/** `dragoman doctor` on our server, on servers of other projects, and on faulty or silent ones. */
 import { createServer } from 'node:net'
 import { serve } from 'dragoman'
 import { echoAgent } from 'dragoman/testing'
@@ -147,8 +147,8 @@ describe('dragoman doctor on the servers of the official SDK', () => {
 })
 
 describe('dragoman doctor on faulty agents', () => {
-  /** A card that promises everything, and keeps the rules of cards. */
-  function lyingCard(url: string, more: object = {}): object {
+  /** A valid card that declares every capability. */
+  function overstatedCard(url: string, more: object = {}): object {
     return {
       name: 'Liar',
       description: 'Says what it likes',
@@ -171,7 +171,7 @@ describe('dragoman doctor on faulty agents', () => {
       if (isCard(asked))
         return sendJson(
           response,
-          lyingCard(url, {
+          overstatedCard(url, {
             supportedInterfaces: [
               { url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
               { url: `${url}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
@@ -213,7 +213,7 @@ describe('dragoman doctor on faulty agents', () => {
 
   it('reports that A2A-Version is ignored', async () => {
     await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) return sendJson(response, lyingCard(asked.url, { capabilities: {} }))
+      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url, { capabilities: {} }))
       const error = { code: /Push/.test(asked.method) ? -32003 : -32001, message: 'There is no such thing' }
       sendJson(response, { jsonrpc: '2.0', id: asked.id, error })
     })
@@ -229,7 +229,7 @@ describe('dragoman doctor on faulty agents', () => {
 
   it('reports required credentials that the card does not declare', async () => {
     await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) return sendJson(response, lyingCard(asked.url))
+      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url))
       sendJson(response, { error: 'who are you' }, 401)
     })
     const examined = await doctor(server.url)
@@ -239,10 +239,10 @@ describe('dragoman doctor on faulty agents', () => {
     ])
   })
 
-  it('sees a wrong clock, a wrong type and a card that breaks rules', async () => {
+  it('reports a wrong clock, a wrong content type and an invalid card', async () => {
     await using server = await scriptedServer((asked, response) => {
       if (!isCard(asked)) return sendJson(response, {}, 404)
-      const { name: _, ...nameless } = lyingCard(asked.url) as { name: string }
+      const { name: _, ...nameless } = overstatedCard(asked.url) as { name: string }
       response.writeHead(200, { 'content-type': 'text/plain', date: new Date(Date.now() - 3600_000).toUTCString() })
       response.end(JSON.stringify({ ...nameless, skills: [] }))
     })
@@ -253,10 +253,13 @@ describe('dragoman doctor on faulty agents', () => {
     )
   })
 
-  it('sees a signature that is none', async () => {
+  it('reports an invalid signature', async () => {
     await using server = await scriptedServer((asked, response) => {
       if (!isCard(asked)) return sendJson(response, {}, 404)
-      sendJson(response, lyingCard(asked.url, { signatures: [{ protected: 'eyJhbGciOiJub25lIn0', signature: 'AA' }] }))
+      sendJson(
+        response,
+        overstatedCard(asked.url, { signatures: [{ protected: 'eyJhbGciOiJub25lIn0', signature: 'AA' }] }),
+      )
     })
     expect(verdicts(await doctor(server.url))).toContain('problem signature')
   })
@@ -269,7 +272,7 @@ describe('dragoman doctor on faulty agents', () => {
     })
     await using server = await scriptedServer((asked, response) => {
       const elsewhere = { url: `${other.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
-      if (isCard(asked)) return sendJson(response, lyingCard(asked.url, { supportedInterfaces: [elsewhere] }))
+      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url, { supportedInterfaces: [elsewhere] }))
       sendJson(response, {}, 404)
     })
     await doctor(server.url, '--header', 'X-API-Key: sesame')
@@ -279,7 +282,7 @@ describe('dragoman doctor on faulty agents', () => {
 
   it('ends in time and reports its findings if calls are never answered', { timeout: 40_000 }, async () => {
     await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) sendJson(response, lyingCard(asked.url))
+      if (isCard(asked)) sendJson(response, overstatedCard(asked.url))
     })
     const examined = await doctor(server.url, '--timeout', '0.5')
     expect(examined).toMatchObject({ code: 1, health: 'problems' })
@@ -289,7 +292,7 @@ describe('dragoman doctor on faulty agents', () => {
 
   it('ends in time when a stream never does', { timeout: 40_000 }, async () => {
     await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) return sendJson(response, lyingCard(asked.url))
+      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url))
       if (asked.method === 'SendStreamingMessage') {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': waiting\n\n')
         return

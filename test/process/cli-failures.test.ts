@@ -1,4 +1,4 @@
-/** How commands fail: one sentence and a hint on stderr, JSON for programs, and the exit codes that are promised. */
+/** Failures of commands: one sentence and a hint on stderr, JSON for programs, and the documented exit codes. */
 import { createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../src/testing/index.js'
@@ -61,7 +61,7 @@ describe('exit codes', () => {
     ['a store to look into', ['push', 'dead', '--store', 'postgre://ann:hunter2@db.example/tasks']],
     ['a registry', ['registry', 'list', '--registry', 'http://ann:hunter2@127.0.0.1:1']],
     ['an agent', ['card', 'get', 'http://ann:hunter2@127.0.0.1:1']],
-  ])('never say the password in the address of %s', async (_what, args) => {
+  ])('never come with the password in the URL of %s', async (_what, args) => {
     for (const format of [[], ['-o', 'json']]) {
       const { code, stdout, stderr } = await cli([...args, ...format])
       expect(code).not.toBe(0)

@@ -1,4 +1,4 @@
-/** `dragoman init`: what it writes runs at once, and nothing of anybody's is written over. */
+/** `dragoman init`: writes a project that runs, and overwrites no files. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -9,7 +9,7 @@ import { cli, json, temporaryFolder } from './cli-command.js'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** In place of `npm install`, which would ask the registry. */
+/** Replaces `npm install`, which would call the npm registry. */
 async function install(folder: string): Promise<void> {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, '@types'), { recursive: true })
@@ -60,7 +60,7 @@ describe('dragoman init', () => {
     await install(place)
     const { name, type, scripts, dependencies } = await manifestOf(place)
     expect({ name, type }).toEqual({ name: 'my-greeter', type: 'module' })
-    // From a clone, as here, the clone itself: npm has nothing else yet.
+    // In a clone the dependency is the clone itself, because the package is not on npm yet.
     expect(dependencies.dragoman).toBe(`file:${resolve(fileURLToPath(new URL('../..', import.meta.url)))}`)
 
     expect(await run(place, `tsc -p ${settings}`)).toEqual({ code: 0, output: '' })

@@ -13,7 +13,7 @@ type Flow = 'clientCredentials' | 'deviceCode' | 'authorizationCode'
 
 interface OAuthAgent extends AsyncDisposable {
   readonly ref: string
-  /** The grants that tokens were asked for with. */
+  /** The grant types of the token requests. */
   readonly grants: string[]
 }
 

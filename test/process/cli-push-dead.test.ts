@@ -1,4 +1,4 @@
-/** `dragoman push dead` and `redeliver`: what a server gave up, from its store, while it runs and when it is gone. */
+/** `dragoman push dead` and `redeliver`: dead letters of a store, with and without a running server. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -35,8 +35,8 @@ async function dead(...args: readonly string[]): Promise<Listed['deadLetters']> 
   return (json(stdout) as Listed).deadLetters
 }
 
-/** A task with so many deliveries that were refused for good. */
-async function buryTask(): Promise<string> {
+/** Creates a task whose deliveries are all dead letters. */
+async function deadLetterTask(): Promise<string> {
   const sent = await cli(['send', server.url, 'ask', '-o', 'json'])
   const { id } = (json(sent.stdout) as { task: { id: string } }).task
   expect(await cli(['push', 'set', server.url, id, hook.url])).toMatchObject({ code: 0 })
@@ -47,7 +47,7 @@ async function buryTask(): Promise<string> {
 
 describe('dragoman push dead', () => {
   it('lists and redelivers dead letters while the server runs', async () => {
-    const task = await buryTask()
+    const task = await deadLetterTask()
     const [first, second] = await dead('--task', task)
     const text = await cli(['push', 'dead', ...store, '--agent', 'Echo'])
     expect(text.stdout).toMatch(/^ID +TIME +AGENT +TASK +WEBHOOK +ATTEMPTS +ERROR\n/)
@@ -73,7 +73,7 @@ describe('dragoman push dead', () => {
 
   it('redelivers all dead letters once without a server', async () => {
     hook.answer = answerWith(410)
-    const task = await buryTask()
+    const task = await deadLetterTask()
     await server.kill()
     const letters = await dead('--task', task)
     const all = [

@@ -1,4 +1,4 @@
-/** `dragoman push`: registering webhooks, and receiving what agents of every version send to them. */
+/** `dragoman push`: registering webhooks, and receiving deliveries of every version. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { within } from '../hostile/waiting.js'
@@ -49,13 +49,13 @@ describe('dragoman push', () => {
     [['push', 'set', 'localhost:1', 'task', 'ftp://x']],
     [['push', 'get', 'localhost:1']],
     [['push', 'delete', 'localhost:1', 'task']],
-  ])('refuses %j', async (args) => {
+  ])('rejects %j', async (args) => {
     expect(await cli(args)).toMatchObject({ code: 2, stdout: '' })
   })
 })
 
 describe('dragoman serve --allow-webhook', () => {
-  it('lets the agent call a webhook on this machine, and no other machine inside', async () => {
+  it('allows a webhook on the local host, and no other private address', async () => {
     await using run = new Talk(['push', 'listen', '--token', 't0ken', '--count', '2', '-o', 'json'])
     const [, url = ''] = await run.says(/(http:\/\/127\.0\.0\.1:\d+\/)/)
     expect(await cli(['push', 'set', ref, task, url, '--token', 't0ken'])).toMatchObject({ code: 0 })
@@ -136,7 +136,7 @@ describe('dragoman push listen', () => {
     expect(stderr).toContain('The delivery carries no X-A2A-Notification-Token')
   })
 
-  it('proves whose it is to agents that ask', async () => {
+  it('answers the ownership challenge of an agent', async () => {
     await using hook = await listening()
     expect(await (await fetch(`${hook.url}?validationToken=echo-me`)).text()).toBe('echo-me')
     hook.run.signal('SIGTERM')

@@ -1,4 +1,4 @@
-/** `dragoman registry`: a registry in a process of its own, agents that register, and what is left when one is killed. */
+/** `dragoman registry`: a registry in a separate process, agents that register, and kills of either. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -111,7 +111,7 @@ describe('dragoman registry', () => {
     expect(agent.stderr).toBe(warned)
   })
 
-  it('forgets an agent that was killed when its lease runs out, and nothing when it is killed itself', async () => {
+  it('removes a killed agent when its lease expires, and keeps its records when it is killed itself', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'registry.sqlite')}`
     const registry = await startRegistry('--store', store)

@@ -1,4 +1,4 @@
-/** `dragoman send`: what it sends, what it prints where, and how it ends. */
+/** `dragoman send`: its messages, output and exit codes. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -132,7 +132,7 @@ describe('dragoman send --stream', () => {
 })
 
 describe('dragoman send reads', () => {
-  /** The message as the agent got it. */
+  /** The message that the agent received. */
   async function sent(args: readonly string[], options: Parameters<typeof cli>[1] = {}): Promise<unknown> {
     const { code, stdout, stderr } = await cli(['send', ref, ...args, '-o', 'json'], options)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -157,7 +157,7 @@ describe('dragoman send reads', () => {
     ])
   })
 
-  it('stdin as text where a dash stands', async () => {
+  it('stdin as text for a dash', async () => {
     expect(await sent(['Read this:', '-'], { stdin: 'line 1\nline 2\n' })).toEqual([
       { text: 'Read this: line 1\nline 2\n' },
     ])
@@ -177,7 +177,7 @@ describe('dragoman send reads', () => {
     ['stdin twice', ['-', '--file', '-'], /stdin/],
     ['a type of nothing', ['hi', '--media-type', 'text/plain'], /--media-type must follow/],
     ['--stream and --async', ['hi', '--stream', '--async'], /exclude each other/],
-    ['a dialect nobody speaks', ['hi', '--protocol', '9.9'], /unknown dialect 9\.9/],
+    ['an unknown dialect', ['hi', '--protocol', '9.9'], /unknown dialect 9\.9/],
     ['a header without a name', ['hi', '--header', 'oops'], /Name: value/],
     ['a time that is none', ['hi', '--timeout', '0'], /above 0/],
   ])('%s: exit 2, before anything is sent', async (_, args, message) => {
@@ -193,7 +193,7 @@ describe('dragoman send speaks', () => {
     ['v1', 'grpc'],
     ['0.3', 'jsonrpc'],
     ['0.3', 'grpc'],
-  ])('%s over %s when it is told to', async (protocol, binding) => {
+  ])('%s over %s on request', async (protocol, binding) => {
     const { code, stdout } = await cli(['send', ref, '--protocol', protocol, '--binding', binding, '--pin', 'hello'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'hello\n' })
   })

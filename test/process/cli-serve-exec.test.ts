@@ -1,4 +1,4 @@
-/** `dragoman serve --exec`: any program as an agent, and no program left behind. */
+/** `dragoman serve --exec`: any program as an agent, and no orphaned processes. */
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ function node(script: string): string {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // What nobody has waited for yet is a number, not a program.
+    // A zombie still has a process id, but no longer runs.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
@@ -69,14 +69,14 @@ describe('dragoman serve --exec', () => {
     expect(chunks.filter((chunk) => chunk !== '')).toEqual(['one ', 'two'])
   })
 
-  it('keeps characters whole whose bytes come apart', async () => {
+  it('decodes characters whose bytes arrive in separate chunks', async () => {
     const script =
       'const b = Buffer.from("grüße 🐉"); let i = 0; const next = () => { if (i < b.length) process.stdout.write(b.subarray(i, ++i), () => setTimeout(next, 5)) }; next()'
     await using dragon = await program(node(script))
     expect((await dragon.client.ask('go')).text).toBe('grüße 🐉')
   })
 
-  it('waits for slow readers, and loses nothing of a long answer', async () => {
+  it('waits for slow readers, and returns a long answer completely', async () => {
     await using long = await program(node('process.stdin.resume(); process.stdout.write("x".repeat(3e6))'))
     expect((await long.client.ask('go')).text.length).toBe(3_000_000)
   })
@@ -89,7 +89,7 @@ describe('dragoman serve --exec', () => {
     expect(text).toBe(`${task?.id} ${task?.contextId}\n`)
   })
 
-  it('understands quotes, and no shell', async () => {
+  it('parses quotes, and no shell syntax', async () => {
     await using echo = await program(`printf '%s|' "two words" $HOME 'a;b' \\*`)
     expect((await echo.client.ask('go')).text).toBe('two words|$HOME|a;b|*|')
   })
@@ -100,7 +100,7 @@ describe('dragoman serve --exec', () => {
     expect((await piped.client.ask('hey')).text).toBe('HEY!')
   })
 
-  it('completes without a word when the program has none, and does not read', async () => {
+  it('completes without output if the program prints nothing and does not read stdin', async () => {
     await using quiet = await program('true')
     expect(await quiet.client.ask('x'.repeat(500_000))).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: '' })
   })
@@ -118,7 +118,7 @@ describe('dragoman serve --exec', () => {
     expect(broken.server.stderr).not.toContain('first line')
   })
 
-  it('fails when the program prints too much, and ends it', async () => {
+  it('fails the task and ends the program if it prints too much', async () => {
     await using loud = await program('yes', '--exec-max-output', '1')
     const { state, task } = await loud.client.ask('go')
     expect(state).toBe('TASK_STATE_FAILED')
@@ -136,7 +136,7 @@ describe('dragoman serve --exec', () => {
     await eventually(5000, 'the program to end', () => !isAlive(Number(readFileSync(pidFile, 'utf8'))))
   })
 
-  it('ends a cancelled program, gently at first', async () => {
+  it('sends SIGTERM to a cancelled program first', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'said')
     await writeFile(
@@ -163,7 +163,7 @@ describe('dragoman serve --exec', () => {
     await eventually(5000, 'both to end', () => !isAlive(own) && !isAlive(child))
   })
 
-  /** A program that notes its start and its end, and ends when the gate file is there. */
+  /** A program that records its start and its end, and ends when the gate file exists. */
   const gated = (folder: string) => {
     const noted = join(folder, 'noted')
     const gate = join(folder, 'gate')
@@ -193,7 +193,7 @@ describe('dragoman serve --exec', () => {
     expect({ most, lines: linesIn().length }).toEqual({ most: 8, lines: 24 })
   })
 
-  it('refuses messages beyond the queue, and forgets cancelled ones that waited', async () => {
+  it('rejects messages beyond the queue, and removes cancelled ones from it', async () => {
     await using folder = await temporaryFolder()
     const { script, linesIn, open } = gated(folder.path)
     await using busy = await program(script, '--shell', '--exec-max', '1', '--exec-queue', '1')
@@ -213,7 +213,7 @@ describe('dragoman serve --exec', () => {
     expect(linesIn()).toEqual(['start', 'end', 'start', 'end'])
   })
 
-  it('refuses messages beyond the queue that arrive at the same time', async () => {
+  it('rejects concurrent messages beyond the queue', async () => {
     await using folder = await temporaryFolder()
     const { script, linesIn, open } = gated(folder.path)
     const slots = { running: 2, waiting: 1 }
@@ -240,7 +240,7 @@ describe('dragoman serve --exec', () => {
     await eventually(5000, 'it to end', () => !isAlive(child))
   })
 
-  it.each([1, 2])('leaves nothing running after %i signal(s)', { timeout: 40_000 }, async (signals) => {
+  it.each([1, 2])('leaves no process running after %i signal(s)', { timeout: 40_000 }, async (signals) => {
     await using folder = await temporaryFolder()
     const pids = join(folder.path, 'pids')
     const script = `trap '' TERM; (trap '' TERM; while true; do sleep 1; done) & echo $$ $! > ${pids}; while true; do sleep 1; done`
@@ -261,7 +261,7 @@ describe('dragoman serve --exec', () => {
     ['nothing', ['--exec', '  '], /missing program/],
     ['a shell for nothing', ['--echo', '--shell'], /--shell needs --exec/],
     ['two agents', ['./x.js', '--exec', 'cat'], /exclude each other/],
-  ])('refuses %s: exit 2', async (_, args, message) => {
+  ])('rejects %s: exit 2', async (_, args, message) => {
     const { code, stdout, stderr } = await runCommand(['serve', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)

@@ -14,7 +14,7 @@ interface Line {
   readonly error?: { readonly message: string; readonly stack: string }
 }
 
-/** Every line of it, whole. */
+/** All complete lines. */
 function linesOf(stdout: string): readonly Line[] {
   return stdout
     .split('\n')

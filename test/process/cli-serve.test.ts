@@ -1,4 +1,4 @@
-/** `dragoman serve --proxy`: a bridge between agents that cannot talk to each other. */
+/** `dragoman serve --proxy`: a bridge between peers without a common protocol version. */
 import { join } from 'node:path'
 import { type AgentCard, agent, apiKey, type Served, serve, type Task, working } from 'dragoman'
 import { type AgentClient, connect } from 'dragoman/client'
@@ -13,7 +13,7 @@ import { freePort, scriptedServer } from './hostile-agent.js'
 import { runCommand, type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
 beforeAll(() => {
-  // The SDK prints every failure it answers with.
+  // The SDK prints every error that it returns.
   for (const level of ['error', 'warn', 'log'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
 })
 
@@ -57,7 +57,7 @@ describe('an official 0.3 client, a bridge, an agent that speaks v0.1 only', () 
   })
 })
 
-/** The SDK 1.3.0 reads a null in JSON as nothing at all. */
+/** The SDK 1.3.0 drops null values in JSON. */
 const withoutNull: WireClient['carries'] = (piece) => ('data' in piece && piece.data === null ? undefined : piece)
 
 describe.each<[string, () => Promise<ForeignServer>, Partial<WireClient>]>([
@@ -130,8 +130,8 @@ describe('dragoman serve --proxy', () => {
     ]
     await using bridge = await startServer(args)
     expect(bridge.stdout).toMatch(/^Gate is ready/)
-    await using stranger = await connect(bridge.url, { headers: { 'X-API-Key': 'inner' } })
-    await expect(stranger.ask('hello')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await using unauthenticated = await connect(bridge.url, { headers: { 'X-API-Key': 'inner' } })
+    await expect(unauthenticated.ask('hello')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await using client = await connect(bridge.url, { headers: { 'X-API-Key': 'outer' } })
     expect((await client.ask('hello')).text).toBe('hello')
   })
@@ -161,8 +161,8 @@ describe('dragoman serve --proxy', () => {
     const extended = await client.getExtendedAgentCard({})
     expect(extended.skills.map(({ id }) => id)).toEqual(['clerk', 'secret'])
     expect(extended).toMatchObject({ name: 'Clerk', supportedInterfaces, securitySchemes })
-    await using stranger = await connect(bridge.url)
-    await expect(stranger.getExtendedAgentCard({})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await using unauthenticated = await connect(bridge.url)
+    await expect(unauthenticated.getExtendedAgentCard({})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
   it('does not report its own rejected credentials as those of its callers', async () => {
@@ -232,13 +232,9 @@ describe('dragoman serve --proxy', () => {
     ['two agents', ['--echo', '--proxy', 'localhost:1'], /exclude each other/],
     ['an option of another source', ['--echo', '--upstream-header', 'A: b'], /--upstream-header needs --proxy/],
     ['a name for what has one', ['--echo', '--name', 'X'], /--name needs --exec or --proxy/],
-    [
-      'a binding nobody knows',
-      ['--proxy', 'localhost:1', '--upstream-binding', 'soap'],
-      /choose from jsonrpc, rest, grpc/,
-    ],
+    ['an unknown binding', ['--proxy', 'localhost:1', '--upstream-binding', 'soap'], /choose from jsonrpc, rest, grpc/],
     ['a header without a name', ['--proxy', 'localhost:1', '--upstream-header', 'oops'], /Name: value/],
-  ])('refuses %s: exit 2', async (_, args, message) => {
+  ])('rejects %s: exit 2', async (_, args, message) => {
     const { code, stdout, stderr } = await runCommand(['serve', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)

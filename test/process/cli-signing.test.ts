@@ -47,7 +47,7 @@ describe('dragoman serve --signing-key', () => {
     const good = await cli(['card', 'validate', server.url, '--signed'])
     expect(good).toMatchObject({ code: 0, stdout: expect.stringMatching(/valid\nsignature valid by key one\n$/) })
 
-    // The card as a file: who is to be believed has to be said, and a change is seen.
+    // A card in a file needs explicit trusted keys, and a changed card fails.
     const [card, keys] = [join(folder.path, 'card.json'), join(folder.path, 'jwks.json')]
     await writeFile(keys, JSON.stringify(jwks))
     const { stdout: raw } = await cli(['card', 'get', server.url, '--raw'])

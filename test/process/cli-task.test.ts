@@ -1,4 +1,4 @@
-/** `dragoman task`: looking at tasks, following, cancelling and downloading them. */
+/** `dragoman task`: reading, following, cancelling and downloading tasks. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -82,7 +82,7 @@ describe('dragoman task list', () => {
     expect(stderr).toMatch(/^1 of 4 tasks; continue with --page-token \S+\n$/)
   })
 
-  it('asks for no messages, which it does not show', async () => {
+  it('does not request messages, because it does not print them', async () => {
     const { stderr } = await cli(['task', 'list', ref, '--debug'])
     expect(stderr).toMatch(/historyLength"?[=:]0/)
   })
@@ -95,7 +95,7 @@ describe('dragoman task list', () => {
     ['--state', 'asleep'],
     ['--limit', '0'],
     ['--since', 'yesterday'],
-  ])('refuses %s %s', async (option, value) => {
+  ])('rejects %s %s', async (option, value) => {
     expect(await cli(['task', 'list', ref, option, value])).toMatchObject({ code: 2, stdout: '' })
   })
 })
@@ -148,7 +148,7 @@ describe('dragoman task download', () => {
     expect(await readFile(path, 'utf8')).toBe('The quick brown fox\n')
   })
 
-  it('lets no name out of the folder', async () => {
+  it('writes no file outside the folder', async () => {
     await using folder = await temporaryFolder()
     const names = ['../../escaped.txt', '/etc/escaped', '..', '.bashrc', 'a/b\\c.txt', 'con', 'x\u0000y\u001b[2J']
     await writeFile(

@@ -1,4 +1,4 @@
-/** `dragoman workflow`: running workflows, looking at their steps, going on with runs that wait. */
+/** `dragoman workflow`: running workflows, showing their steps, continuing runs that wait. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

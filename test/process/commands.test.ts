@@ -1,4 +1,4 @@
-/** `dragoman serve`: what it refuses and how it says so, whom it serves, and how it ends. */
+/** `dragoman serve`: invalid arguments, modules, access and shutdown. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
@@ -13,15 +13,12 @@ import { freePort } from './hostile-agent.js'
 import { builtLibrary, type Exit, runCommand, startServer, temporaryFolder } from './server-process.js'
 
 describe('dragoman', () => {
-  it.each([[['--help']], [['serve', '--help']], [['help', 'serve']]])(
-    '%j explains itself and exits 0',
-    async (args) => {
-      const { code, stdout, stderr } = await runCommand(args)
-      assert.equal(code, 0)
-      assert.match(stdout, /Usage: dragoman/)
-      assert.equal(stderr, '')
-    },
-  )
+  it.each([[['--help']], [['serve', '--help']], [['help', 'serve']]])('%j prints help and exits 0', async (args) => {
+    const { code, stdout, stderr } = await runCommand(args)
+    assert.equal(code, 0)
+    assert.match(stdout, /Usage: dragoman/)
+    assert.equal(stderr, '')
+  })
 
   it('--version prints a version and exits 0', async () => {
     const { code, stdout } = await runCommand(['--version'])
@@ -45,12 +42,12 @@ describe('dragoman', () => {
   })
 })
 
-describe('dragoman serve refuses in one sentence', () => {
+describe('dragoman serve rejects with one sentence', () => {
   it.each<[string, readonly string[], string]>([
     ['neither a module nor --echo', [], 'module'],
     ['both of them', ['./x.js', '--echo'], 'module'],
     ['a module that is not there', ['./no-such-module.js'], 'no-such-module.js'],
-    ['a store nobody knows', ['--echo', '--store', 'mysql:x'], 'mysql:x'],
+    ['an unknown store', ['--echo', '--store', 'mysql:x'], 'mysql:x'],
     ['another address without a key', ['--echo', '--host', '0.0.0.0'], '0.0.0.0'],
     ['a webhook host that is no host', ['--echo', '--allow-webhook', 'http://x'], 'http://x'],
     ['every address without a key', ['--echo', '--host', '::'], '::'],
@@ -96,7 +93,7 @@ ${more}`
     ['throws', 'throw new Error("the module is broken")'],
     ['is not JavaScript', 'export default {{{'],
     ['imports what is not there', 'import "./missing-neighbour.mjs"'],
-  ])('a module that %s, with exit 1: it is not the command that is wrong', async (_, source) => {
+  ])('a module that %s, with exit 1 because the arguments are valid', async (_, source) => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'module.mjs'), source)
     const { code, stdout, stderr } = await runCommand(['serve', './module.mjs', '--port', '0'], { cwd: folder.path })
@@ -117,7 +114,7 @@ ${more}`
     }
   })
 
-  it('a port that is taken, with exit 1', async () => {
+  it('a port in use, with exit 1', async () => {
     await using taken = await occupyPort()
     const { code, stdout, stderr } = await runCommand(['serve', '--echo', '--port', String(taken.port)])
     assert.equal(code, 1)
@@ -126,7 +123,7 @@ ${more}`
     assert.ok(stderr.includes(String(taken.port)))
   })
 
-  it('a store that is no database, with exit 1', async () => {
+  it('a store file that is not a database, with exit 1', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'not-a-database.sqlite')
     await writeFile(
@@ -170,10 +167,10 @@ describe('dragoman serve', () => {
     assert.equal(textsOf(await sendTask(new URL('/hush', server.url).href, 'Hello')), 'hello')
   })
 
-  it(proves('R-SEC-2', 'with --api-key lets nobody in without it, and shows its card to all'), async () => {
+  it(proves('R-SEC-2', 'with --api-key rejects callers without the key, and serves its card to all'), async () => {
     await using server = await startServer(['--echo', '--api-key', 'open sesame'])
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks' })
-    const knock = async (path: string, headers: Record<string, string>, init: RequestInit = {}) => {
+    const request = async (path: string, headers: Record<string, string>, init: RequestInit = {}) => {
       const response = await fetch(new URL(path, server.url), {
         ...init,
         headers: { 'content-type': 'application/json', ...headers },
@@ -194,25 +191,25 @@ describe('dragoman serve', () => {
       { 'x-api-key': 'Open Sesame' },
       { authorization: 'Bearer open sesame' },
     ]) {
-      const overRpc = await knock('/', headers, { method: 'POST', body })
-      const overRest = await knock('/tasks', headers)
-      const nowhere = await knock('/no/such/path', headers)
+      const overRpc = await request('/', headers, { method: 'POST', body })
+      const overRest = await request('/tasks', headers)
+      const unknownPath = await request('/no/such/path', headers)
       assert.equal(readRpc(overRpc.answer).error?.reason, 'UNAUTHENTICATED')
-      for (const { answer } of [overRest, nowhere]) assert.equal(readRest(answer).error?.reason, 'UNAUTHENTICATED')
-      for (const { response } of [overRpc, overRest, nowhere]) {
+      for (const { answer } of [overRest, unknownPath]) assert.equal(readRest(answer).error?.reason, 'UNAUTHENTICATED')
+      for (const { response } of [overRpc, overRest, unknownPath]) {
         assert.equal(response.status, 401)
         assert.match(response.headers.get('www-authenticate') ?? '', /ApiKey/)
       }
     }
-    const card = await knock('/.well-known/agent-card.json', {})
+    const card = await request('/.well-known/agent-card.json', {})
     assert.equal(card.response.status, 200)
     expect(JSON.parse(card.answer.text)).toMatchObject({
       securitySchemes: { apiKey: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } } },
       securityRequirements: [{}],
     })
     assert.ok(!card.answer.text.includes('sesame') && !server.stdout.includes('sesame'))
-    assert.equal((await knock('/healthz', {})).response.status, 200)
-    const inside = await knock('/', { 'x-api-key': 'open sesame' }, { method: 'POST', body })
+    assert.equal((await request('/healthz', {})).response.status, 200)
+    const inside = await request('/', { 'x-api-key': 'open sesame' }, { method: 'POST', body })
     expect(readRpc(inside.answer).result).toMatchObject({ tasks: [] })
   })
 
@@ -242,7 +239,7 @@ describe('dragoman serve', () => {
 
 describe('dragoman serve ends', { timeout: 40_000 }, () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    proves('E-12', 'at %s: work that is under way is finished first, and the exit is 0'),
+    proves('E-12', 'at %s with exit 0 after running turns have finished'),
     async (signal) => {
       await using server = await startServer()
       using stream = (
@@ -265,21 +262,18 @@ describe('dragoman serve ends', { timeout: 40_000 }, () => {
     },
   )
 
-  it(
-    proves('E-12', 'at SIGTERM at once when nothing is under way, with open connections and idle subscribers'),
-    async () => {
-      await using server = await startServer()
-      const asked = await sendTask(server.url, 'ask')
-      using subscriber = (await openStream(server.url, 'SubscribeToTask', { id: asked.id })).read()
-      await subscriber.sees(1)
-      await fetch(new URL('/healthz', server.url)).then((response) => response.text()) // leaves an idle connection in the pool
-      server.signal('SIGTERM')
-      await subscriber.ends(5000)
-      assert.equal((await within(5000, 'the server to stop', server.exit)).code, 0)
-    },
-  )
+  it(proves('E-12', 'at SIGTERM at once if no turn runs, with open connections and idle subscribers'), async () => {
+    await using server = await startServer()
+    const asked = await sendTask(server.url, 'ask')
+    using subscriber = (await openStream(server.url, 'SubscribeToTask', { id: asked.id })).read()
+    await subscriber.sees(1)
+    await fetch(new URL('/healthz', server.url)).then((response) => response.text()) // leaves an idle connection in the pool
+    server.signal('SIGTERM')
+    await subscriber.ends(5000)
+    assert.equal((await within(5000, 'the server to stop', server.exit)).code, 0)
+  })
 
-  it(proves('E-12', 'at SIGTERM after ten seconds, and hands over what is not finished then'), async () => {
+  it(proves('E-12', 'at SIGTERM after ten seconds, and hands over unfinished turns'), async () => {
     await using folder = await temporaryFolder()
     const args = ['--echo', '--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
     let id = ''
@@ -310,7 +304,7 @@ describe('dragoman serve ends', { timeout: 40_000 }, () => {
   })
 })
 
-/** Exit 2, nothing on stdout, one sentence on stderr that says what it is about. */
+/** Asserts exit 2, an empty stdout, and one sentence on stderr that names the argument. */
 function assertRefused({ code, stdout, stderr }: Exit, named: string): void {
   assert.equal(code, 2, `exit ${code}: ${stderr}`)
   assert.equal(stdout, '')
@@ -327,7 +321,7 @@ function assertNoStack(stderr: string): void {
   assert.doesNotMatch(stderr, /^\s+at .*:\d+/m)
 }
 
-/** Refused at the door, or told to come back. */
+/** Whether the connection was refused, or the server asked for a retry. */
 async function isRefused(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, {

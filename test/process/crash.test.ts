@@ -32,7 +32,7 @@ interface KeyedSend {
   readonly key: string
   readonly messageId: string
   readonly params: object
-  /** What the client was told before the kill, if anything. */
+  /** The response that the client received before the kill, if any. */
   answer?: { readonly task?: TaskView; readonly message?: { readonly messageId: string } }
 }
 
@@ -45,7 +45,7 @@ interface Round {
 const stores = ['sqlite', 'file'] as const
 
 describe('a server that is killed', () => {
-  it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'loses nothing that anybody saw, at whatever moment'), {
+  it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'loses no event that a client saw, at any moment of the kill'), {
     timeout: 240_000,
   }, async () => {
     const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
@@ -82,7 +82,7 @@ describe('a server that is killed', () => {
   )
 
   it.each(stores)(
-    proves(['E-6', 'E-10'], 'remembers the Message it answered a key with on %s'),
+    proves(['E-6', 'E-10'], 'returns the stored Message of a key on %s'),
     {
       timeout: 60_000,
     },
@@ -103,7 +103,7 @@ describe('a server that is killed', () => {
   )
 
   it.each(stores)(
-    proves(['R-TASK-5', 'E-9'], 'finds a question on %s where it was left, and takes the answer'),
+    proves(['R-TASK-5', 'E-9'], 'restores an open question on %s, and accepts the answer'),
     {
       timeout: 60_000,
     },
@@ -128,7 +128,7 @@ describe('a server that is killed', () => {
   )
 })
 
-/** Answers how many events were seen on the way. */
+/** Returns the number of events that the clients saw. */
 async function killAgainAndAgain(seed: number, kind: string): Promise<number> {
   const random = seeded(seed)
   await using folder = await temporaryFolder()
@@ -182,7 +182,7 @@ async function loadAndKill(server: ServerProcess, round: number, random: () => n
   return { contextId, streams, sends }
 }
 
-/** Reads a stream to its end or to that of the server; hangs up once and comes back behind the last event. */
+/** Reads a stream until it or the server ends. Disconnects once and resumes after the last event. */
 async function readUntilDead(server: ServerProcess, stream: SeenStream, resumeAt: number): Promise<void> {
   const headers = stream.key === undefined ? {} : { 'idempotency-key': stream.key }
   const first = await openStream(server.url, 'SendStreamingMessage', stream.params, headers).catch(() => undefined)
@@ -221,7 +221,7 @@ async function assertNothingLost(server: ServerProcess, { contextId, streams, se
     const again = await call(url, 'SendMessage', each.params, { 'idempotency-key': each.key })
     assert.equal(again.error, undefined, again.text)
     const told = again.result as NonNullable<KeyedSend['answer']>
-    // What a client was told is still true, word for word; a question is still open.
+    // Responses that clients received are unchanged; a question is still open.
     if (each.answer) assert.deepEqual(told, each.answer)
     const found = (await tasksOf(url, contextId)).filter(({ history = [] }) =>
       history.some(({ messageId }) => messageId === each.messageId),
@@ -251,7 +251,7 @@ async function assertStreamKept(server: ServerProcess, { events, wanted, params,
       'UNSUPPORTED_OPERATION',
     )
   } else {
-    // It may have come to its end just before the kill, and nobody was told: then no chunk is missing.
+    // It may have ended just before the kill, before a client saw it. Then no chunk is missing.
     if (status.state === 'TASK_STATE_COMPLETED') assert.equal(chunksIn(log).length, wanted)
     else assert.equal(status.state, 'TASK_STATE_FAILED')
     assert.deepEqual([...events, ...(await readAll(server, id, lastId))], log, 'resumed, it is the same log')
@@ -277,7 +277,7 @@ async function tasksOf(url: string, contextId: string): Promise<readonly TaskVie
   return tasks
 }
 
-/** Public events, each once, in the order of their places. */
+/** Public events without duplicates, in log order. */
 function assertRising(events: readonly StreamEvent[]): void {
   let before = 2
   for (const { id, body } of events) {

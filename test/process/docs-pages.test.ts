@@ -1,4 +1,4 @@
-/** What the pages show runs. */
+/** Runs the examples of the documentation pages. */
 import { describe, expect, it } from 'vitest'
 import { freePort } from './hostile-agent.js'
 import { startServer } from './server-process.js'

@@ -127,7 +127,7 @@ describe('the document agents', () => {
     expect((await fetch(`${outlineUrl}/tasks/nope`)).status).toBe(404)
   })
 
-  it('really check the key they declare; the card stays public (RL-L0-5)', async () => {
+  it('check the key they declare; the card stays public (RL-L0-5)', async () => {
     await using closed = await startAgent('outline', { env: { DRAGOMAN_API_KEY: 'k1' } })
     const card = await fetch(`${closed.url}/.well-known/agent.json`)
     expect(await card.json()).toMatchObject({ authentication: { schemes: ['apiKey'] } })

@@ -1,10 +1,10 @@
-/** A scripted HTTP server that says what a test tells it to, and hangs up when the test is over. */
+/** A scripted HTTP server that closes its connections after the test. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 
 export interface ScriptedServer extends AsyncDisposable {
   readonly url: string
-  /** What was asked for, as `POST /rpc GetTask`. */
+  /** The requests, such as `POST /rpc GetTask`. */
   readonly asked: readonly string[]
 }
 

@@ -51,7 +51,7 @@ describe('the order agent', () => {
     ])
   })
 
-  it('says what is wrong in the form of an error (RL-L1-1)', async () => {
+  it('reports invalid requests as errors (RL-L1-1)', async () => {
     for (const body of [{}, { input: '' }, { chat_id: 'c' }]) {
       const answer = await invoke(body)
       expect([answer.status, answer.body]).toEqual([400, { error: expect.stringContaining('input'), status: 'error' }])
@@ -60,7 +60,7 @@ describe('the order agent', () => {
     expect([unknown.status, unknown.body]).toEqual([200, { error: '没有找到订单 ORDER_999', status: 'error' }])
   })
 
-  it('asks for a number that is missing, and goes on by the conversation (RL-L1-5)', async () => {
+  it('asks for a missing number, and continues in the conversation (RL-L1-5)', async () => {
     const asked = (await invoke({ input: '查询我的订单', chat_id: 'chat_7' })).body
     expect(asked).toMatchObject({
       status: 'input_required',
@@ -80,7 +80,7 @@ describe('the order agent', () => {
     expect((await invoke({ ...rpc, params: {} })).body).toMatchObject({ id: 1, error: { code: -32602 } })
   })
 
-  it('takes the names and the version that callers may send (RL-L1-7) (RL-L1-8)', async () => {
+  it('accepts the names and the version that callers may send (RL-L1-7) (RL-L1-8)', async () => {
     const headers = { 'X-Agent-Name': 'order_agent', 'X-A2A-Version': '1.0' }
     expect((await invoke(request, headers)).body).toEqual(found)
     expect((await invoke(request, { 'X-A2A-Version': '9.9' })).status).toBe(400)

@@ -1,6 +1,6 @@
 /**
  * No event is lost between a task and its webhook: a server is killed at random moments while it delivers, and started
- * again on the same file. In the end every webhook has heard everything, in order once repetitions are left out.
+ * again on the same file. In the end every webhook has received every event, in order apart from repetitions.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const servers = 2
 const rounds = 15
 
 describe('a server that is killed while it calls webhooks', () => {
-  it(proves(['E-2', 'R-PDEL-7'], 'leaves nothing untold'), { timeout: 240_000 }, async () => {
+  it(proves(['E-2', 'R-PDEL-7'], 'delivers every event'), { timeout: 240_000 }, async () => {
     const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
     await Promise.all(Array.from({ length: servers }, (_, place) => killAgainAndAgain(seed + place)))
   })
@@ -42,7 +42,7 @@ async function killAgainAndAgain(seed: number): Promise<void> {
     }
     assert.ok(hook.calls.length > rounds * 10, `the kills came too early to mean anything: ${hook.calls.length} calls`)
     await using server = await start()
-    await assertAllTold(server, hook)
+    await assertAllDelivered(server, hook)
   } catch (error) {
     throw new Error(`With seed ${seed}`, { cause: error })
   }
@@ -72,7 +72,7 @@ async function loadAndKill(server: ServerProcess, hook: Hook, random: () => numb
   await Promise.all(sending)
 }
 
-async function assertAllTold(server: ServerProcess, hook: Hook): Promise<void> {
+async function assertAllDelivered(server: ServerProcess, hook: Hook): Promise<void> {
   const tasks = await allTasks(server)
   assert.ok(tasks.length > rounds, `only ${tasks.length} tasks came of it`)
   for (const { id } of tasks) {
@@ -95,7 +95,7 @@ async function allTasks(server: ServerProcess): Promise<readonly TaskView[]> {
   return tasks
 }
 
-/** Everything that ever happened to a task that has ended. */
+/** All events of an ended task. */
 async function logOf(server: ServerProcess, id: string): Promise<readonly object[]> {
   using stream = (await openStream(server.url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })).read()
   return (await stream.ends(20_000)).map(({ body }) => body)

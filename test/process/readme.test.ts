@@ -1,4 +1,4 @@
-/** What the README shows runs. */
+/** Runs the examples of the README. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'

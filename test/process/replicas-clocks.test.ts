@@ -22,9 +22,9 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]()
 })
 
-/** Nobody loses one because the machine is busy. */
+/** Long enough that no replica loses its lease on a busy machine. */
 const longLeaseMs = 6_000
-/** Outlasting one takes no patience. */
+/** Short, so that the test waits briefly for its expiry. */
 const shortLeaseMs = 1_500
 const fiveMinutesMs = 300_000
 
@@ -33,7 +33,7 @@ describe('three replicas whose clocks are minutes apart', { timeout: 240_000 }, 
   const start = async (leaseMs: number) =>
     await startCluster(await freshDatabase(postgres), { leaseMs, clockErrorsMs: [-fiveMinutesMs, 0, fiveMinutesMs] })
 
-  it(proves('E-9', "leave each other's turns alone while nobody dies"), async () => {
+  it(proves('E-9', "do not take over each other's turns while all are alive"), async () => {
     await using cluster = await start(longLeaseMs)
     const busy = new Set<number>()
     for (let round = 0; round < 3; round++) {
@@ -47,7 +47,7 @@ describe('three replicas whose clocks are minutes apart', { timeout: 240_000 }, 
     assert.equal(busy.size, 3, 'every replica had work')
   })
 
-  it(proves(['E-9', 'E-10'], 'take over what a dead one leaves, and only that'), async () => {
+  it(proves(['E-9', 'E-10'], 'take over only the turns of a dead replica'), async () => {
     await using cluster = await start(longLeaseMs)
     for (const [place, victim] of cluster.replicas.entries()) {
       const round = `dead${place}`
@@ -66,7 +66,7 @@ describe('three replicas whose clocks are minutes apart', { timeout: 240_000 }, 
     }
   })
 
-  it(proves('E-9', 'take over from one that stands still for longer than its lease, and fence it out'), async () => {
+  it(proves('E-9', 'take over from a replica that is paused for longer than its lease, and fence it'), async () => {
     await using cluster = await start(shortLeaseMs)
     for (const [place, sleeper] of cluster.replicas.entries()) {
       const round = `still${place}`

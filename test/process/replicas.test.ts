@@ -37,7 +37,7 @@ function any(replicas: readonly Replica[]): Replica {
 }
 
 describe('three replicas on one database', { timeout: 240_000 }, () => {
-  it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'lose nothing when one is killed, twenty times over'), async () => {
+  it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'lose no event when one is killed, twenty times'), async () => {
     await using cluster = await startCluster(await freshDatabase(postgres), { leaseMs })
     for (let round = 0; round < 20; round++) {
       const before = hook.calls.length
@@ -69,7 +69,7 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
     },
   )
 
-  it(proves('E-12', 'are replaced one after the other, and nobody notices'), async () => {
+  it(proves('E-12', 'are replaced one after the other without errors for clients'), async () => {
     await using cluster = await startCluster(await freshDatabase(postgres), { leaseMs })
     await underLoad({ cluster, hook }, 'rolling', async () => {
       for (const replica of cluster.replicas) {
@@ -79,7 +79,7 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
     })
   })
 
-  it(proves('E-2', 'outlive a restart of the database and the loss of every connection'), async () => {
+  it(proves('E-2', 'survive a restart of the database and the loss of every connection'), async () => {
     const address = await freshDatabase(postgres)
     await using cluster = await startCluster(address, { leaseMs })
     await underLoad({ cluster, hook }, 'cut', async () => {

@@ -1,4 +1,4 @@
-/** `npm start`: everything together, asked as the clients of each part ask. */
+/** `npm start`: the whole system, called as the clients of each part call it. */
 import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -115,7 +115,7 @@ describe('the system', () => {
     })
     const again = dataLines(await rest.text()).map((line) => (JSON.parse(line) as { type: string }).type)
     expect(again).toEqual(types.slice(types.indexOf('document') + 1))
-    // Those who have seen the end are told not to come back; those who have seen nothing are shown it.
+    // A reader at the end gets 204; a late reader without a cursor gets the result.
     const atEnd = { headers: { accept: 'text/event-stream', 'last-event-id': 'end' } }
     expect((await fetch(`${url}/${events[0]?.taskId}`, atEnd)).status).toBe(204)
     const late = await (await fetch(`${url}/${events[0]?.taskId}?stream`)).text()
@@ -128,20 +128,23 @@ describe('the system', () => {
     ['another type', { body: '{"topic":"x"}', type: 'text/plain' }, 415],
     ['a page of somebody else', { body: '{"topic":"x"}', origin: 'http://elsewhere.example' }, 403],
     ['a task that is not there', { path: '/nope' }, 404],
-  ])('refuses %s in one form', async (_, { body, path = '', type = 'application/json', origin }: Asked, code) => {
-    const response = await fetch(`${system.urlOf('DocumentWorkflow')}/api/documents${path}`, {
-      headers: { 'content-type': type, ...(origin !== undefined && { origin }) },
-      ...(body !== undefined && { method: 'POST', body }),
-    })
-    expect(response.status).toBe(code)
-    // What the port refuses before the route is asked says why, as v1.0 does.
-    const details = origin === undefined ? [] : [expect.objectContaining({ reason: 'PERMISSION_DENIED' })]
-    expect(await response.json()).toEqual({
-      error: { code, status: expect.any(String), message: expect.any(String), details },
-    })
-  })
+  ])(
+    'rejects %s with one error format',
+    async (_, { body, path = '', type = 'application/json', origin }: Asked, code) => {
+      const response = await fetch(`${system.urlOf('DocumentWorkflow')}/api/documents${path}`, {
+        headers: { 'content-type': type, ...(origin !== undefined && { origin }) },
+        ...(body !== undefined && { method: 'POST', body }),
+      })
+      expect(response.status).toBe(code)
+      // What the port refuses before the route is asked says why, as v1.0 does.
+      const details = origin === undefined ? [] : [expect.objectContaining({ reason: 'PERMISSION_DENIED' })]
+      expect(await response.json()).toEqual({
+        error: { code, status: expect.any(String), message: expect.any(String), details },
+      })
+    },
+  )
 
-  it('lets the chat agent ask the others, found by their names', async () => {
+  it('lets the chat agent call the others by name', async () => {
     expect(await chat('查询订单 ORDER_001')).toBe('订单信息: ORDER_001, 产品: 云边茉莉, 价格: ¥18.00')
     expect(await chat('写一篇关于茉莉花茶的文章')).toMatch(/^# 茉莉花茶/)
   })
@@ -191,7 +194,7 @@ interface Asked {
 }
 
 describe('npm start', () => {
-  it('with a key lets nobody in without it, and the agents still find each other', async () => {
+  it('with a key rejects callers without it, and the agents still find each other', async () => {
     await using own = await temporaryFolder()
     await using locked = await startSystem(own.path, ['--ports', 'auto', '--store', 'memory', '--api-key', 'k1'])
     const url = `${locked.urlOf('DocumentWorkflow')}/api/documents`
@@ -222,7 +225,7 @@ describe('npm start', () => {
     ])
   })
 
-  it('cancels a document that is not wanted any more', async () => {
+  it('cancels a running document', async () => {
     await using own = await temporaryFolder()
     await using slow = await startSystem(own.path, ['--ports', 'auto', '--store', 'memory'], {
       DRAGOMAN_PACE_MS: '1000',
@@ -251,7 +254,7 @@ describe('npm start', () => {
     }
   })
 
-  it('keeps results, and ends with one signal', async () => {
+  it('stores results, and stops at one signal', async () => {
     await using own = await temporaryFolder()
     const args = ['--ports', 'auto']
     let taskId = ''

@@ -1,4 +1,4 @@
-/** Two servers with the same agent on one file or one database: what one of them begins, the other can read, follow, stop and go on with. */
+/** Two servers with the same agent on one file or database: each can read, follow, cancel and continue tasks of the other. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -106,17 +106,20 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     assert.deepEqual(await getTask(a.url, asked.id), answered)
   })
 
-  it(proves('E-1', 'a message to a task that runs in one is taken by the other, and gets its turn'), async () => {
-    await using pair = await startPair()
-    const { a, b } = pair
-    const started = await sendTask(a.url, 'sleep 800', { configuration: { returnImmediately: true } })
-    const ended = await sendTask(b.url, 'and more', { message: { taskId: started.id } })
-    assert.equal(ended.status.state, 'TASK_STATE_COMPLETED')
-    assert.equal(textsOf(ended), 'slept 800sleep 800\nand more')
-    assert.deepEqual(await getTask(a.url, started.id), ended)
-  })
+  it(
+    proves('E-1', 'the other accepts a message to a task that runs in one, and the message gets its turn'),
+    async () => {
+      await using pair = await startPair()
+      const { a, b } = pair
+      const started = await sendTask(a.url, 'sleep 800', { configuration: { returnImmediately: true } })
+      const ended = await sendTask(b.url, 'and more', { message: { taskId: started.id } })
+      assert.equal(ended.status.state, 'TASK_STATE_COMPLETED')
+      assert.equal(textsOf(ended), 'slept 800sleep 800\nand more')
+      assert.deepEqual(await getTask(a.url, started.id), ended)
+    },
+  )
 
-  it(proves('E-10', 'one key at both, at the same moment, is one task'), async () => {
+  it(proves('E-10', 'concurrent sends with one key to both create one task'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     for (let i = 0; i < 10; i++) {
@@ -130,7 +133,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     assert.equal((await result<{ totalSize: number }>(a.url, 'ListTasks', {})).totalSize, 10)
   })
 
-  it(proves('E-2', 'both write at once, and each sees all of it'), async () => {
+  it(proves('E-2', 'both write at once, and each reads all writes'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     const sent = await Promise.all(

@@ -12,7 +12,7 @@ const task = { id: 't-1', contextId: 'c-1', status: { state: 'TASK_STATE_COMPLET
 
 /** Our server behind TLS. */
 async function encrypted(options: TlsOptions = {}) {
-  const inner = await testGrpc({ getTask: async () => task } as unknown as AgentService, v1) // the others are never called
+  const inner = await testGrpc({ getTask: async () => task } as unknown as AgentService, v1) // the test calls no other operation
   const listener = createServer({ key, cert: certificate, ALPNProtocols: ['h2'], ...options }, (socket) => {
     inner.grpc.injectConnection(socket)
   })
@@ -28,7 +28,7 @@ async function encrypted(options: TlsOptions = {}) {
 }
 
 describe('encrypted connections', () => {
-  it('are made to https addresses, and wherever TLS is asked for (R-GRPC-1)', async () => {
+  it('are used for https URLs, and if TLS is requested (R-GRPC-1)', async () => {
     await using server = await encrypted()
     const tls = { ca: certificate }
     for (const authority of [
@@ -41,24 +41,24 @@ describe('encrypted connections', () => {
     }
   })
 
-  it('trust no certificate that nobody they know has signed', async () => {
+  it('reject certificates of unknown authorities', async () => {
     await using server = await encrypted()
     using client = testClient(0, { authority: `https://localhost:${server.port}` })
     await expect(client.getTask({ id: 't-1' }, context)).rejects.toMatchObject({ failure: 'unreachable' })
   })
 
-  it('are never given up for plaintext', async () => {
+  it('never fall back to plaintext', async () => {
     await using server = await testGrpc({ getTask: async () => task } as unknown as AgentService, v1) // as above
     using client = testClient(0, { authority: `https://localhost:${server.port}`, tls: false })
     await expect(client.getTask({ id: 't-1' }, context)).rejects.toMatchObject({ failure: 'unreachable' })
   })
 
-  it('show a client certificate to agents that want one', async () => {
+  it('send a client certificate to agents that request one', async () => {
     await using server = await encrypted({ requestCert: true, rejectUnauthorized: true, ca: certificate })
     const authority = `localhost:${server.port}`
     using client = testClient(0, { authority, tls: { ca: certificate, cert: certificate, key } })
     expect(await client.getTask({ id: 't-1' }, context)).toEqual(task)
-    using nobody = testClient(0, { authority, tls: { ca: certificate } })
-    await expect(nobody.getTask({ id: 't-1' }, context)).rejects.toMatchObject({ failure: 'unreachable' })
+    using anonymous = testClient(0, { authority, tls: { ca: certificate } })
+    await expect(anonymous.getTask({ id: 't-1' }, context)).rejects.toMatchObject({ failure: 'unreachable' })
   })
 })

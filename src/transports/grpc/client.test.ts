@@ -42,7 +42,7 @@ const card: AgentCard = {
 
 const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hi' }] } as const
 
-/** A service with some of its operations; the others are never called. */
+/** A service with some operations. The test does not call the others. */
 function only(service: Partial<AgentService>): AgentService {
   return service as AgentService
 }
@@ -160,11 +160,11 @@ describe('the gRPC client', () => {
     'user@a.example:1',
     '',
     ' ',
-  ])('refuses the address "%s"', (authority) => {
+  ])('rejects the address "%s"', (authority) => {
     expect(() => testClient(0, { authority })).toThrow(/write host:port or https:\/\/host:port/)
   })
 
-  it('fails here for what the version does not have, and asks nobody', async () => {
+  it('rejects operations that the version lacks without a call', async () => {
     const { grpc } = plain as { grpc: NonNullable<typeof plain.grpc> } // it has one
     const { listTasks: _, subscribeToTask: __, ...rpcs } = grpc.rpcs
     using client = testClient(await freePort(), { dialect: { ...plain, grpc: { ...grpc, rpcs } } })
@@ -173,14 +173,14 @@ describe('the gRPC client', () => {
     expect(await failureOf(stream[Symbol.asyncIterator]().next())).toMatchObject({ code: 'UNSUPPORTED_OPERATION' })
   })
 
-  it('is not made for dialects without gRPC, or with rpcs their service does not have', () => {
+  it('cannot be created for dialects without gRPC, or with unknown rpcs', () => {
     const { grpc, ...without } = plain
     expect(() => testClient(1, { dialect: without })).toThrow(/not spoken over gRPC/)
     const dialect = { ...plain, grpc: { ...grpc, rpcs: { getTask: 'FetchTask' } } as NonNullable<typeof grpc> }
     expect(() => testClient(1, { dialect })).toThrow(/no rpc FetchTask/)
   })
 
-  it('takes no calls once it is closed, and lets running ones end', async () => {
+  it('rejects calls after close, and lets running calls finish', async () => {
     const rest = gate()
     let isAsked = false
     const service = only({
@@ -202,7 +202,7 @@ describe('the gRPC client', () => {
     expect(await running).toEqual(task)
   })
 
-  it('writes down what goes over the wire', async () => {
+  it('logs the wire', async () => {
     const service = only({
       getTask: () => Promise.reject(new A2AError('TASK_NOT_FOUND', 'No task t-1')),
       cancelTask: async () => task,
@@ -238,7 +238,7 @@ describe('the gRPC client', () => {
   })
 })
 
-describe('what a gRPC call fails with', () => {
+describe('the error of a failed gRPC call', () => {
   it('is the error of the agent, with its details (R-ERR-6)', async () => {
     const error = new A2AError('TASK_NOT_CANCELABLE', 'Läuft nicht', { metadata: { state: 'done' } })
     await using server = await testGrpc(only({ cancelTask: () => Promise.reject(error) }), v1)
@@ -252,7 +252,7 @@ describe('what a gRPC call fails with', () => {
     })
   })
 
-  it('names the fields at fault (R-ERR-3)', async () => {
+  it('names the invalid fields (R-ERR-3)', async () => {
     await using server = await testGrpc(only({}), v1)
     using client = testClient(server.port)
     const failure = await failureOf(client.sendMessage({ message: { ...message, parts: [] } }, context))
@@ -262,14 +262,14 @@ describe('what a gRPC call fails with', () => {
     })
   })
 
-  it('is the agent’s word that it is unavailable, when it says so itself', async () => {
+  it('is UNAVAILABLE if the agent reports it', async () => {
     const error = new A2AError('UNAVAILABLE', 'Draining')
     await using server = await testGrpc(only({ getTask: () => Promise.reject(error) }), v1)
     using client = testClient(server.port)
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it('is the status where there are no details', async () => {
+  it('is derived from the status if there are no details', async () => {
     await using peer = await hostile({ unary: (_, callback) => callback({ code: 16, details: 'Who are you?' }) })
     using client = testClient(peer.port)
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({
@@ -279,20 +279,20 @@ describe('what a gRPC call fails with', () => {
     })
   })
 
-  it('is a request that cannot be written', async () => {
+  it('reports a request that cannot be encoded', async () => {
     using client = testClient(await freePort())
     const failure = await failureOf(client.listTasks({ statusTimestampAfter: 'yesterday' }, context))
     expect(failure).toMatchObject({ name: 'A2AError', code: 'INVALID_PARAMS' })
   })
 
-  it('is a header that cannot be sent, without its value', async () => {
+  it('names a header that cannot be sent, without its value', async () => {
     using client = testClient(await freePort(), { metadata: async () => ({ authorization: 'Bearer hunter2\n' }) })
     const failure = await failureOf(client.getTask({ id: 't' }, context))
     expect(failure).toMatchObject({ failure: 'refused', message: expect.stringContaining('authorization') })
     expect(String(failure)).not.toContain('hunter2')
   })
 
-  it('is unreachable where nothing listens, and can be tried again', async () => {
+  it('is unreachable and retryable if nothing listens', async () => {
     using client = testClient(await freePort())
     const failure = await failureOf(client.getTask({ id: 't' }, context))
     expect(failure).toBeInstanceOf(TransportError)
@@ -301,12 +301,12 @@ describe('what a gRPC call fails with', () => {
     expect(await failureOf(stream.next())).toMatchObject({ failure: 'unreachable' })
   })
 
-  it('is unreachable where a name means nothing', async () => {
+  it('is unreachable for an unknown host name', async () => {
     using client = testClient(0, { authority: 'agent.invalid:1' })
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({ failure: 'unreachable' })
   })
 
-  it('finds a peer that comes back', async () => {
+  it('does not persist after the peer has restarted', async () => {
     const port = await freePort()
     using client = testClient(port)
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({ failure: 'unreachable' })
@@ -320,7 +320,7 @@ describe('what a gRPC call fails with', () => {
     }
   })
 
-  it('is unreachable where HTTP/1.1 is spoken', async () => {
+  it('is unreachable if the peer uses HTTP/1.1', async () => {
     const web = createHttpServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
     try {
       using client = testClient(await portOf(web))
@@ -335,7 +335,7 @@ describe('what a gRPC call fails with', () => {
     [200, 'application/json', { failure: 'bad-answer' }],
     [503, 'text/html', { failure: 'unreachable' }],
     [401, 'text/html', { code: 'UNAUTHENTICATED' }],
-  ])('is told by a gateway that answers %d with %s', async (status, type, expected) => {
+  ])('is derived from a gateway response: %d with %s', async (status, type, expected) => {
     const web = createHttp2Server().listen(0, '127.0.0.1')
     web.on('stream', (stream) => {
       stream.on('error', () => undefined)
@@ -350,7 +350,7 @@ describe('what a gRPC call fails with', () => {
     }
   })
 
-  it('is unreachable when the connection breaks before the answer', async () => {
+  it('is unreachable if the connection breaks before the response', async () => {
     let isAsked = false
     const service = only({
       getTask() {
@@ -366,7 +366,7 @@ describe('what a gRPC call fails with', () => {
     expect(await failure).toMatchObject({ failure: 'unreachable' })
   })
 
-  it('is a timeout, for calls with one answer', async () => {
+  it('is a timeout for unary calls', async () => {
     const service = only({ getTask: () => new Promise<Task>(() => undefined) })
     await using server = await testGrpc(service, v1)
     using client = testClient(server.port, { timeoutMs: 30 })
@@ -376,7 +376,7 @@ describe('what a gRPC call fails with', () => {
     })
   })
 
-  it('is aborted by the caller’s signal: before, during and while credentials are awaited', async () => {
+  it('is an abort by the caller’s signal: before the call, during it, and while credentials load', async () => {
     let isAsked = false
     const service = only({
       getTask() {
@@ -404,12 +404,12 @@ describe('what a gRPC call fails with', () => {
     expect(await early).toMatchObject({ failure: 'aborted' })
   })
 
-  it('is what the credentials failed with', async () => {
+  it('is the error of the credential source', async () => {
     using client = testClient(await freePort(), { metadata: () => Promise.reject(new Error('no token')) })
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({ message: 'no token' })
   })
 
-  it('is refused when the answer is too large, and PAYLOAD_TOO_LARGE when the request was', async () => {
+  it('reports a response that is too large, and is PAYLOAD_TOO_LARGE for such a request', async () => {
     const large = { ...task, metadata: { text: 'x'.repeat(5000) } }
     await using server = await testGrpc(only({ getTask: async () => large, cancelTask: async () => task }), v1, {
       endpoint: { limits: { ...defaultRequestLimits, bodyBytes: 4000 } },
@@ -428,7 +428,7 @@ describe('what a gRPC call fails with', () => {
   })
 })
 
-describe('answers that are none', () => {
+describe('invalid responses', () => {
   it.each([
     ['half a field', Buffer.from([0x12])],
     ['a length beyond the end', Buffer.from([0x12, 0x7f, 0x01])],
@@ -448,7 +448,7 @@ describe('answers that are none', () => {
     expect(await failureOf(stream.next())).toMatchObject({ failure: 'bad-answer' })
   })
 
-  it('messages that lack what they must have are the agent’s fault, by path', async () => {
+  it('missing required fields are errors of the agent, with their path', async () => {
     const { response } = services.get('lf.a2a.v1.A2AService')?.get('GetTask') ?? {}
     const bytes = response?.encode({ id: 't', status: {} })
     await using peer = await hostile({ unary: (_, callback) => callback(null, bytes as Buffer) })
@@ -459,7 +459,7 @@ describe('answers that are none', () => {
     })
   })
 
-  it('a decoder that trips over an answer does not fail the caller otherwise', async () => {
+  it('an error in a decoder is an invalid response', async () => {
     const { grpc } = plain as { grpc: NonNullable<typeof plain.grpc> } // it has one
     const getTask = { ...grpc.operations.getTask, decode: () => (undefined as never as Task).id }
     const operations = { ...grpc.operations, getTask } as typeof grpc.operations
@@ -475,7 +475,7 @@ describe('answers that are none', () => {
     [14, ''],
     [1, 'not by us'],
     [12, 'x'.repeat(5000)],
-  ])('status %d "%s" is an error of ours like any other', async (code, details) => {
+  ])('status %d "%s" becomes a typed error', async (code, details) => {
     await using peer = await hostile({ unary: (_, callback) => callback({ code, details }) })
     using client = testClient(peer.port)
     const failure = await failureOf(client.getTask({ id: 't' }, context))
@@ -502,7 +502,7 @@ describe('answers that are none', () => {
     }
   })
 
-  it('details that are noise leave the status', async () => {
+  it('the client ignores invalid details and keeps the status', async () => {
     await using peer = await hostile({
       unary(_, callback) {
         const error = Object.assign(new Error(), { code: 14, details: 'Gone' })

@@ -26,7 +26,7 @@ function chunk(seq: number, text = 'x', metadata?: { readonly [key: string]: str
   return { event: { artifactUpdate: metadata ? { ...update, metadata } : update }, seq }
 }
 
-/** Everything a stream brings, and what it failed with. */
+/** All events of a stream, and its error. */
 async function drain(stream: AsyncIterable<StreamItem>): Promise<{ items: StreamItem[]; error?: unknown }> {
   const items: StreamItem[] = []
   try {
@@ -73,7 +73,7 @@ async function settled(probe: () => number): Promise<number> {
 }
 
 describe('streams of the gRPC client', () => {
-  it('show a task from its beginning to its end, and where each event is in the log (R-GRPC-3, E-4)', async () => {
+  it('yield a task from its first to its last event, with log positions (R-GRPC-3, E-4)', async () => {
     const handler: Handler = async function* () {
       yield working('Reading')
       yield artifact('answer', 'one ')
@@ -96,7 +96,7 @@ describe('streams of the gRPC client', () => {
     expect(JSON.stringify(items)).not.toContain(positionExtension)
   })
 
-  it('resume behind an event (E-4)', async () => {
+  it('resume after an event (E-4)', async () => {
     const rest = gate()
     const handler: Handler = async function* () {
       yield artifact('answer', 'one ')
@@ -133,7 +133,7 @@ describe('streams of the gRPC client', () => {
     expect(asked).toEqual([['urn:a', positionExtension], [positionExtension]])
   })
 
-  it.each(['7', -1, 1.5, 2 ** 60])('believe no position such as %s', async (position) => {
+  it.each(['7', -1, 1.5, 2 ** 60])('ignore invalid position %s', async (position) => {
     await using peer = await hostile({
       stream(call) {
         const metadata = { [positionExtension]: position }
@@ -146,7 +146,7 @@ describe('streams of the gRPC client', () => {
     expect(items.map(({ seq }) => seq)).toEqual([undefined])
   })
 
-  it('give the position of a message to the last event it is made into', async () => {
+  it('assign the position of a message to the last event decoded from it', async () => {
     await using server = await testGrpc(
       streaming(async function* () {
         yield chunk(7)
@@ -162,7 +162,7 @@ describe('streams of the gRPC client', () => {
     expect(items.map(({ seq }) => seq)).toEqual([undefined, 7])
   })
 
-  it('send nothing before they are read, and nothing twice', async () => {
+  it('send the request on the first read, and only once', async () => {
     let calls = 0
     const service = streaming(async function* () {
       calls += 1
@@ -179,7 +179,7 @@ describe('streams of the gRPC client', () => {
     expect(calls).toBe(1)
   })
 
-  it('answer every next() in order, asked at once or not', async () => {
+  it('resolve concurrent next() calls in order', async () => {
     const service = streaming(async function* () {
       for (let seq = 1; seq <= 3; seq++) yield chunk(seq)
     })
@@ -190,7 +190,7 @@ describe('streams of the gRPC client', () => {
     expect(answers.map(({ value }) => value?.seq)).toEqual([1, 2, 3, undefined])
   })
 
-  it('say when they are open, before the first event', async () => {
+  it('report that they are open before the first event', async () => {
     const first = gate()
     const service = streaming(async function* (_, { onOpen }) {
       onOpen?.()
@@ -203,7 +203,7 @@ describe('streams of the gRPC client', () => {
     expect((await stream).items).toHaveLength(1)
   })
 
-  it('end where the peer says so, and leave', async () => {
+  it('end at the event that the peer marks as last, and cancel the call', async () => {
     let isLeft = false
     const service = streaming(async function* (_, { signal }) {
       signal?.addEventListener('abort', () => {
@@ -229,7 +229,7 @@ describe('streams of the gRPC client', () => {
     await until(() => isLeft)
   })
 
-  it('tell their decoder what was asked and what was sent', async () => {
+  it('pass the operation and the request to their decoder', async () => {
     await using server = await testGrpc(
       streaming(async function* () {}),
       v1,
@@ -291,7 +291,7 @@ describe('leaving a stream', () => {
     await until(() => seen.isLeft)
   })
 
-  it('by a signal that has fired already asks nobody', async () => {
+  it('by an aborted signal sends no request', async () => {
     let calls = 0
     const service = streaming(async function* () {
       calls += 1
@@ -314,7 +314,7 @@ describe('streams that fail', () => {
     expect(error).toMatchObject({ name: 'A2AError', code: 'TASK_NOT_FOUND' })
   })
 
-  it('behind events that were sent, too', async () => {
+  it('after events do so, too', async () => {
     const service = streaming(async function* () {
       yield chunk(1)
       throw new A2AError('UNAVAILABLE', 'Gone elsewhere')
@@ -365,7 +365,7 @@ describe('streams that fail', () => {
     }
   })
 
-  it('never run into the time limit of calls', async () => {
+  it('are not subject to the time limit of calls', async () => {
     const rest = gate()
     const service = streaming(async function* () {
       yield chunk(1)
@@ -378,7 +378,7 @@ describe('streams that fail', () => {
     expect((await drain(client.subscribeToTask({ id: 't' }, context))).items).toHaveLength(2)
   })
 
-  it('are refused at an event that is too large', async () => {
+  it('report an event that is too large', async () => {
     const service = streaming(async function* () {
       yield chunk(1)
       yield chunk(2, 'x'.repeat(5000))
@@ -388,7 +388,7 @@ describe('streams that fail', () => {
     expect((await drain(client.subscribeToTask({ id: 't' }, context))).error).toMatchObject({ failure: 'refused' })
   })
 
-  it('are the agent’s fault at an event that cannot be read, and leave', async () => {
+  it('report an unreadable event as an error of the agent, and cancel the call', async () => {
     let isLeft = false
     const service = streaming(async function* (_, { signal }) {
       yield chunk(1)
@@ -412,7 +412,7 @@ describe('streams that fail', () => {
 })
 
 describe('slow readers', () => {
-  it('stop the peer, and lose nothing (E-5)', async () => {
+  it('apply backpressure to the peer, and lose no event (E-5)', async () => {
     const total = 2000
     let sent = 0
     const service = streaming(async function* () {

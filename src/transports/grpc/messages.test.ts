@@ -13,7 +13,7 @@ const send = v1.get('SendMessage') as Rpc
 const theirs = definitions['lf.a2a.v1.A2AService']?.SendMessage
 if (!theirs) throw new Error('The protocol file has no SendMessage')
 
-/** Values as JSON text brings them: no -0, and no `__proto__`, which has its own test. */
+/** JSON values without -0 and `__proto__`; the latter has its own test. */
 const json = fc
   .jsonValue({ maxDepth: 5 })
   .filter((value) => !JSON.stringify(value).includes('__proto__'))
@@ -31,7 +31,7 @@ function read<T>(bytes: Uint8Array, reading: (reader: BinaryReader, end: number)
 }
 
 describe('gen/', () => {
-  it('is what the protocol files make', () => {
+  it('matches the protocol files', () => {
     const script = fileURLToPath(new URL('../../../scripts/gen.mjs', import.meta.url))
     expect(() => execFileSync(process.execPath, [script, '--check'], { stdio: 'pipe' })).not.toThrow()
   })
@@ -71,7 +71,7 @@ describe('Writer', () => {
     return Buffer.from(writer.finish())
   }
 
-  it('writes what @bufbuild/protobuf writes', () => {
+  it('writes the same bytes as @bufbuild/protobuf', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) =>
         play(new Writer(), steps).equals(play(new BinaryWriter(), steps)),
@@ -102,7 +102,7 @@ describe('Writer', () => {
     },
   )
 
-  it('takes bytes as base64 in either alphabet, and as they are', () => {
+  it('accepts bytes as base64 in either alphabet, and as Uint8Array', () => {
     const bytes = Buffer.from([0xfb, 0xff, 0xfe])
     const expected = Buffer.from([3, 0xfb, 0xff, 0xfe])
     for (const value of [bytes, '+//+', '-__-']) expect(written((writer) => writer.bytes(value))).toEqual(expected)
@@ -119,7 +119,7 @@ describe('Struct and Value', () => {
     )
   })
 
-  it('are understood by another library, and understand it', () => {
+  it('are compatible with another library in both directions', () => {
     fc.assert(
       fc.property(json, (data) => {
         const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ data }] }
@@ -133,7 +133,7 @@ describe('Struct and Value', () => {
     )
   })
 
-  it('make `__proto__` a member like any other', () => {
+  it('treat `__proto__` as an ordinary member', () => {
     const metadata = JSON.parse('{"__proto__":{"admin":true},"a":{"__proto__":1}}') as Json
     const decoded = send.request.decode(send.request.encode({ metadata })) as { metadata: object }
     expect(Object.keys(decoded.metadata)).toEqual(['__proto__', 'a'])
@@ -141,7 +141,7 @@ describe('Struct and Value', () => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined()
   })
 
-  it('are refused when nested more deeply than a stack should go', () => {
+  it('are rejected beyond the maximum depth', () => {
     const nested = (depth: number): JsonValue =>
       depth === 0 ? 'deep' : depth % 2 ? [nested(depth - 1)] : { a: nested(depth - 1) }
     const bytesOf = (depth: number) => written((writer) => writeValue(nested(depth), writer))
@@ -176,7 +176,7 @@ describe('timestamps and durations', () => {
     ).toBe('2.5s')
   })
 
-  it('are no timestamps beyond what a date can be', () => {
+  it('are rejected outside the range of Date', () => {
     const bytes = written((writer) => writer.uint32(8).int64(Number.MAX_SAFE_INTEGER))
     expect(() => read(bytes, readTimestamp)).toThrow()
   })
@@ -198,7 +198,7 @@ describe('messages', () => {
     expect(send.request.decode(bytes)).toEqual({ message: { parts: [{ url: 'https://last.example' }] } })
   })
 
-  it('merge a member that comes twice', () => {
+  it('merge a repeated member', () => {
     const twice = Buffer.concat([
       send.request.encode({ message: { messageId: 'm' } }),
       send.request.encode({ message: { taskId: 't' } }),
@@ -206,17 +206,17 @@ describe('messages', () => {
     expect(send.request.decode(twice)).toEqual({ message: { messageId: 'm', taskId: 't' } })
   })
 
-  it('pass over fields they do not know, groups included', () => {
+  it('skip unknown fields, including groups', () => {
     const unknown = Buffer.from([0xfa, 0x3e, 0x01, 0x61, 0xf3, 0x3e, 0x08, 0x01, 0xf4, 0x3e])
     expect(send.request.decode(Buffer.concat([unknown, send.request.encode({ message })]))).toEqual({ message })
   })
 
-  it('leave numbers of enums they do not know to the dialect', () => {
+  it('leave unknown enum numbers to the dialect', () => {
     const bytes = written((writer) => writer.uint32(18).fork().uint32(32).int32(9).join())
     expect((v1.get('SendMessage') as Rpc).request.decode(bytes)).toEqual({ message: { role: 9 } })
   })
 
-  it('throw on whatever is no message, and never hang or return nonsense', () => {
+  it('throw on invalid bytes, and never hang or return invalid values', () => {
     const whole = send.request.encode({ message, metadata: { a: [1, null, { b: 'c' }] } })
     for (let length = 1; length < whole.length - 1; length++) {
       const isWhole = isPrefixWhole(whole.subarray(0, length))
@@ -235,7 +235,7 @@ describe('messages', () => {
     )
   })
 
-  it('refuse text that is not UTF-8', () => {
+  it('reject text that is not UTF-8', () => {
     const bytes = written((writer) =>
       writer
         .uint32(10)
@@ -247,7 +247,7 @@ describe('messages', () => {
     expect(() => send.request.decode(bytes)).toThrow()
   })
 
-  it('refuse a member that reaches beyond its message', () => {
+  it('reject a member that extends beyond its message', () => {
     expect(() => send.request.decode(Buffer.from([18, 2, 10, 5, 97, 97, 97, 97, 97]))).toThrow(
       'longer than its message',
     )
@@ -269,7 +269,7 @@ function isPrefixWhole(bytes: Buffer): boolean {
 }
 
 describe('toStruct', () => {
-  it('is the inverse of what messages read', () => {
+  it('is the inverse of decoding', () => {
     const metadata = { n: 3, nothing: null, list: [[], {}], empty: {} }
     expect(send.request.decode(theirs.requestSerialize({ metadata: toStruct(metadata) }))).toEqual({ metadata })
   })

@@ -14,7 +14,7 @@ const echo: Handler = async function* ({ message }) {
   yield artifact('answer', 'more', { append: true })
 }
 
-/** Everything a stream brings. */
+/** All events of a stream. */
 async function all<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = []
   for await (const item of stream) items.push(item)
@@ -22,13 +22,13 @@ async function all<T>(stream: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('the client of the official SDK', () => {
-  it('1.3 sends, streams, reads and understands errors', async () => {
+  it('1.3 sends, streams, reads and decodes errors', async () => {
     await using engine = await testEngine(echo, 'memory')
     await using server = await testGrpc(engine, v1)
     const url = `127.0.0.1:${server.port}`
     const client = await new GrpcTransportFactory().create(url, {
       supportedInterfaces: [{ url, protocolBinding: 'GRPC', protocolVersion: '1.0', tenant: '' }],
-    } as never) // nothing else of the card is read
+    } as never) // the SDK reads no other member of the card
     const parts = [
       { content: { $case: 'text', value: 'hi' }, metadata: { n: [1, null, {}] }, filename: '', mediaType: '' },
       { content: { $case: 'raw', value: Buffer.from([1, 2]) }, metadata: undefined, filename: 'a', mediaType: '' },
@@ -37,7 +37,7 @@ describe('the client of the official SDK', () => {
     const request = {
       tenant: '',
       message: { messageId: 'm', role: 1, parts, contextId: '', taskId: '', extensions: [], referenceTaskIds: [] },
-    } as never // as the SDK's serialiser wants it; its types ask for more
+    } as never // the SDK's serialiser accepts this; its types require more
     const sent = (await client.sendMessage(request)) as { id: string; artifacts: { parts: object[] }[] }
     expect(sent.artifacts[0]?.parts.slice(0, 3)).toMatchObject(parts)
     const kinds = (await all(client.sendMessageStream(request))).map(({ payload }) => payload?.$case)
@@ -51,7 +51,7 @@ describe('the client of the official SDK', () => {
     })
   })
 
-  it('0.3 sends, streams, reads, subscribes and understands errors', async () => {
+  it('0.3 sends, streams, reads, subscribes and decodes errors', async () => {
     await using engine = await testEngine(echo, 'memory')
     await using server = await testGrpc(engine, v0_3)
     const client = await new OldTransportFactory().create(`127.0.0.1:${server.port}`, {} as never) // the card is not read

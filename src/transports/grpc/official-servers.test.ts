@@ -20,7 +20,7 @@ const card = {
   defaultOutputModes: ['text/plain'],
   skills: [],
   signatures: [],
-} as unknown as ConstructorParameters<typeof DefaultRequestHandler>[0] // what the SDK reads of a card
+} as unknown as ConstructorParameters<typeof DefaultRequestHandler>[0] // the members of a card that the SDK reads
 
 /** Repeats the parts of a message. */
 const echo = {
@@ -74,7 +74,7 @@ describe('the server of the official SDK 1.3', () => {
   ]
   const message = { messageId: 'm', role: 'ROLE_USER', parts } as const
 
-  it('is sent to, streamed from and read', async () => {
+  it('supports send, stream and get', async () => {
     await using server = await officialServer()
     using client = testClient(server.port, { dialect: v1Client })
     const sent = await client.sendMessage({ message }, context)
@@ -93,11 +93,11 @@ describe('the server of the official SDK 1.3', () => {
     expect(await client.listTasks({}, context)).toMatchObject({ totalSize: 2 })
   })
 
-  it('is understood when it refuses', async () => {
+  it('returns errors that the client decodes', async () => {
     await using server = await officialServer()
     using client = testClient(server.port, { dialect: v1Client })
     await expect(client.getTask({ id: 'none' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
-    const { task } = (await client.sendMessage({ message }, context)) as { task: { id: string } } // it makes tasks only
+    const { task } = (await client.sendMessage({ message }, context)) as { task: { id: string } } // it returns tasks only
     await expect(client.cancelTask({ id: task.id }, context)).rejects.toMatchObject({ code: 'TASK_NOT_CANCELABLE' })
     const push = { taskId: task.id, url: 'https://hooks.example/' }
     await expect(client.createTaskPushNotificationConfig(push, context)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The service of 0.3 from the caller's side: other names and shapes, the same model. */
+/** The 0.3 service as a client uses it: other names and messages, the same model. */
 import { describe, expect, it } from 'vitest'
 import { v0_3Client } from '../../dialects/v0_3/client.js'
 import { v0_3 } from '../../dialects/v0_3/index.js'
@@ -10,7 +10,7 @@ import type { Task } from '../../model/task.js'
 import { context, testClient } from './client.fixture.js'
 import { testGrpc } from './grpc.fixture.js'
 
-/** Repeats what it is told, or sleeps until it is cancelled. */
+/** Repeats the text, or sleeps until it is cancelled. */
 const echo = agent(
   { name: 'Echo', capabilities: { pushNotifications: true } },
   async function* ({ text, message, signal }) {
@@ -78,7 +78,7 @@ describe('the gRPC client in 0.3', () => {
     }
   })
 
-  it('streams to the end the peer marks, with positions, and resumes by them (R3-STRM-4, E-4)', async () => {
+  it('streams to the final event with positions, and resumes by position (R3-STRM-4, E-4)', async () => {
     await using agent = await peer()
     const { client } = agent
     const items = await all(client.sendStreamingMessage({ message: message('hi') }, context))
@@ -107,7 +107,7 @@ describe('the gRPC client in 0.3', () => {
     })
   })
 
-  it('understands errors, and fails here for what 0.3 does not have', async () => {
+  it('decodes errors, and rejects operations that 0.3 lacks', async () => {
     await using agent = await peer()
     const { client } = agent
     await expect(client.getTask({ id: 'none' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })

@@ -1,4 +1,4 @@
-/** The service of 0.3 on the same server: other names and shapes, the same tasks. */
+/** The 0.3 service on the same server: other names and messages, the same tasks. */
 import { status } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
 import { v0_3 } from '../../dialects/v0_3/index.js'
@@ -9,7 +9,7 @@ import { until } from '../../testing/wait.js'
 import { positionExtension } from '../transport.js'
 import { drain, failureOf, fromStruct, type Json, testGrpc, toStruct } from './grpc.fixture.js'
 
-/** Repeats what it is told; sleeps when it is told that; has files. */
+/** Repeats the text, sleeps on `sleep`, and returns files. */
 const echo = agent(
   { name: 'Echo', capabilities: { pushNotifications: true }, extendedCard: async (card) => card },
   async function* ({ text: told, message, signal }) {
@@ -65,7 +65,7 @@ describe('the gRPC service of 0.3', () => {
     expect(again.id).toBe(task.id)
   })
 
-  it('streams, and shows a task that has ended to those who subscribe', async () => {
+  it('streams, and returns an ended task to subscribers', async () => {
     await using engine = await testEngine(echo, 'memory')
     await using server = await testGrpc(engine, v0_3)
     const metadata = { 'x-a2a-extensions': positionExtension }
@@ -86,7 +86,7 @@ describe('the gRPC service of 0.3', () => {
     expect(shown.messages).toMatchObject([{ task: { id, status: { state: 'TASK_STATE_COMPLETED' } } }])
   })
 
-  it('cancels, and spells the state its own way', async () => {
+  it('cancels, and uses its own name of the state', async () => {
     await using engine = await testEngine(echo, 'memory')
     await using server = await testGrpc(engine, v0_3)
     const stream = server.stream('SendStreamingMessage', request({ text: 'sleep' }))
@@ -116,7 +116,7 @@ describe('the gRPC service of 0.3', () => {
     })
   })
 
-  it('answers with its own card', async () => {
+  it('returns its own card', async () => {
     const getExtendedAgentCard = async () => ({
       name: 'Echo',
       description: 'Repeats',
@@ -139,7 +139,7 @@ describe('the gRPC service of 0.3', () => {
     })
   })
 
-  it('tells errors as status, and refuses the version of the other service', async () => {
+  it('encodes errors as status, and rejects the version of the other service', async () => {
     await using engine = await testEngine(echo, 'memory')
     await using server = await testGrpc(engine, v0_3)
     expect(await failureOf(server.unary('GetTask', { name: 'tasks/none' }))).toMatchObject({ code: status.NOT_FOUND })
