@@ -251,13 +251,13 @@ const unsafeValues: readonly Mistake[] = [
   [emptyAuth, () => testAgent(shout, { auth: [] })],
   advancedWith('protectCard is a string', yesOrNo, { protectCard: 'true' }),
   advancedWith('assumeV1 is a string', yesOrNo, { assumeV1: 'false' }),
-  advancedWith('errors is another string', "'1.0.0' or '1.0.1'", { errors: '1.0' }),
+  advancedWith('errors is an unknown string', "'1.0.0' or '1.0.1'", { errors: '1.0' }),
   advancedWith('protectCard is null', yesOrNo, { protectCard: null }),
   invalid('serve.advanced', 'grpc is a string', yesOrNo, () =>
     main.serve(shout, { advanced: given({ grpc: 'false' }) }),
   ),
   serveWith('metrics is a string', `${yesOrNo}, or an object: { port: … }`, { metrics: 'true' }),
-  invalid('serve.advanced.engine', 'pushSecrets is another string', "'creator', 'owner' or 'never'", () =>
+  invalid('serve.advanced.engine', 'pushSecrets is an unknown string', "'creator', 'owner' or 'never'", () =>
     main.serve(shout, { advanced: { engine: given({ pushSecrets: 'none' }) } }),
   ),
   invalid('createEngine', 'cancelTwice is a boolean', "'task' or 'error'", () =>
@@ -269,24 +269,27 @@ const unsafeValues: readonly Mistake[] = [
   invalid('createHandler.push', 'allowHosts is a list of other values', "a list of strings: ['…']", () =>
     server.createHandler(shout, { push: { allowHosts: [given(/localhost/)] } }),
   ),
-  invalid('createHandler.push', 'events is another string', "'all' or 'statuses'", () =>
+  invalid('createHandler.push', 'events is an unknown string', "'all' or 'statuses'", () =>
     server.createHandler(shout, { push: given({ events: 'status' }) }),
   ),
   handlerWith('push is a boolean', 'an object: { timeoutMs: … }', { push: true }),
   invalid('createHandler.routes[0]', 'isPublic is a string', yesOrNo, () =>
     server.createHandler(shout, { routes: [given({ path: '/x', answer: () => undefined, isPublic: 'false' })] }),
   ),
-  invalid('apiKey', 'location is another string', "'header', 'query' or 'cookie'", () =>
+  invalid('apiKey', 'location is an unknown string', "'header', 'query' or 'cookie'", () =>
     main.apiKey('k', given({ location: 'body' })),
   ),
-  invalid('apiKeyCredential', 'location is another string', "'header', 'query' or 'cookie'", () =>
+  invalid('apiKeyCredential', 'location is an unknown string', "'header', 'query' or 'cookie'", () =>
     client.apiKeyCredential('k', given({ location: 'body' })),
   ),
-  invalid('openSqliteStore', 'durability is another string', "'process' or 'full'", () =>
+  invalid('openSqliteStore', 'durability is an unknown string', "'process' or 'full'", () =>
     sqlite.openSqliteStore(':memory:', given({ durability: 'ful' })),
   ),
-  invalid('connect', 'signatures is another string', "'require', 'warn' or 'ignore', or an object: { policy: … }", () =>
-    client.connect(url, given({ signatures: 'required' })),
+  invalid(
+    'connect',
+    'signatures is an unknown string',
+    "'require', 'warn' or 'ignore', or an object: { policy: … }",
+    () => client.connect(url, given({ signatures: 'required' })),
   ),
 ]
 
@@ -331,14 +334,14 @@ const secrets: readonly Mistake[] = [
 ]
 
 const choices: readonly Mistake[] = [
-  handlerWith('dialects is another string', "'all', or a list: ['v1']", { dialects: 'v1' }),
-  advancedWith('card is another string', "'hybrid', 'v1', 'v0.3' or 'chat-rpc'", { card: '0.3' }),
-  invalid('connect', 'binding is another string', "'JSONRPC', 'HTTP+JSON' or 'GRPC'", () =>
+  handlerWith('dialects is an unknown string', "'all', or a list: ['v1']", { dialects: 'v1' }),
+  advancedWith('card is an unknown string', "'hybrid', 'v1', 'v0.3' or 'chat-rpc'", { card: '0.3' }),
+  invalid('connect', 'binding is an unknown string', "'JSONRPC', 'HTTP+JSON' or 'GRPC'", () =>
     client.connect(url, given({ binding: 'grpc' })),
   ),
   invalid(
     'connect',
-    'dialect is another string',
+    'dialect is an unknown string',
     "'v1', 'v0.3', 'v0.1', 'v0.1-go', 'task-rest', 'invoke' or 'chat-rpc'",
     () => client.connect(url, given({ dialect: 'v2' })),
   ),

@@ -24,11 +24,11 @@ export function report({ places, registry, console: page }: System, { store, key
   // The client sends a secret to agents found in a registry only with `--allow-origin`.
   const found = (name: string) =>
     `--registry ${registry}${isClosed ? `${shown} --allow-origin ${new URL(urlOf(name)).origin} --registry-header ${header}` : ''}`
-  return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${isClosed ? ` Callers need the ${key ? 'key' : 'token'}.` : ''}
+  return `Everything is ready after ${seconds.toFixed(1)} s. Text: ${writer}. Store: ${withoutPassword(store)}.${isClosed ? ` Callers need the ${key ? 'key' : 'token'}.` : ''}
 
 ${rows.join('\n')}
 
-Open ${page} in a browser: all of them, to look at and talk to.
+Open ${page} in a browser for the console.
 
 Try, in another terminal${isClosed ? `, after \`export ${variable}=…\` with the ${key ? 'key' : 'token'} there` : ''}:
   curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'
@@ -37,12 +37,12 @@ Try, in another terminal${isClosed ? `, after \`export ${variable}=…\` with th
   npx dragoman send OrderAgent "ORDER_001" ${found('OrderAgent')}
   npx dragoman workflow run DocumentWorkflow "Solar power" ${found('DocumentWorkflow')}
 
-Ctrl-C ends all of it.`
+Ctrl-C stops all agents.`
 }
 
 export function stopMessage(store: string) {
-  if (store === 'memory') return 'Stopped. Nothing is kept: the store was in memory.'
-  const reset = /^sqlite:\.dragoman\//.test(store) ? '; to start again, delete .dragoman/' : ''
+  if (store === 'memory') return 'Stopped. The memory store kept no tasks.'
+  const reset = /^sqlite:\.dragoman\//.test(store) ? '; delete .dragoman/ to start without data' : ''
   return `Stopped. Tasks are kept in ${withoutPassword(store)}${reset}.`
 }
 

@@ -182,7 +182,7 @@ export function describeValue(value: unknown, known: Members = true): string {
   if (Array.isArray(value)) return known === 'strings' || known === 'numbers' ? 'a list of other values' : 'a list'
   const special = specialIn(value, known)
   if (special !== undefined) return special
-  if (typeof value === 'string') return hasChoices(known) ? 'another string' : 'a string'
+  if (typeof value === 'string') return hasChoices(known) ? 'an unknown string' : 'a string'
   if (typeof value === 'object') return 'an object'
   if (value === undefined) return 'undefined'
   return typeof value === 'number' ? describeNumber(value) : `a ${typeof value}`

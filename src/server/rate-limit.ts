@@ -1,3 +1,4 @@
+/** Rate limits as token buckets, and limits on failed authentication. */
 import {
   type Admit,
   callerOf,
@@ -14,8 +15,6 @@ import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { addressKey, classifyAddress } from '../net/addresses.js'
 import type { FailureLimit, SettledLimits } from './limits.js'
-/** Rate limits as token buckets, by name. */
-
 /** A rate limit: a steady rate and a burst above it. */
 export interface Rate {
   /** Tokens added per second. */

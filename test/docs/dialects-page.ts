@@ -184,7 +184,7 @@ const deviations: readonly (readonly [string, string, string])[] = [
   [
     'v0.3',
     'a card with sensitive information must be protected',
-    '`protectCard` protects it. The default is a public card, which official SDKs expect.',
+    '`advanced.protectCard` protects it. The default is a public card, which official SDKs expect.',
   ],
   [
     'v0.3',
@@ -236,7 +236,7 @@ const deviations: readonly (readonly [string, string, string])[] = [
   [
     'invoke',
     '`status` is `success` or `error`',
-    'Questions have the status `input_required`, unless `invokeQuestions` is `success`. Unfinished work has `processing`, as in streams.',
+    'Questions have the status `input_required`, unless `advanced.invokeQuestions` is `success`. Unfinished work has `processing`, as in streams.',
   ],
   [
     'invoke',

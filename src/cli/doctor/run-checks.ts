@@ -108,7 +108,7 @@ function adkFaults({ card, url }: FoundCard): readonly { readonly fault: string;
       : [
           {
             fault: `the interface ${bare} is not a URL`,
-            advice: 'serve without gRPC for ADK clients: --no-grpc, or grpc: false',
+            advice: 'serve without gRPC for ADK clients: --no-grpc, or advanced: { grpc: false }',
           },
         ]),
     ...(foreign === undefined

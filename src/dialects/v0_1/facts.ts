@@ -66,7 +66,13 @@ export const goLimitations: readonly Limitation[] = [
     what: 'the states INPUT_REQUIRED and AUTH_REQUIRED: sent as `processing`; the stream of a question ends',
     remedy: 'the question is the status message, the actual state is in `metadata.a2aState`',
   },
+  {
+    direction: 'out',
+    what: 'the state REJECTED: sent as `failed`',
+    remedy: 'the actual state is in `metadata.a2aState`',
+  },
   { direction: 'out', what: 'the history of tasks' },
   { direction: 'out', what: 'the documentation URL of the card' },
-  ...limitations,
+  // The states differ from those of v0.1.
+  ...limitations.slice(1),
 ]

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
-import { decodeCard, encodeCard, encodeProtoCard, hybridCard } from './card.js'
+import { encodeCard, encodeProtoCard, hybridCard } from './card.js'
 import { jsonOperations } from './operations.js'
+import { decodeCard } from './read-card.js'
 
 const card: AgentCard = {
   name: 'Planner',

@@ -10,8 +10,6 @@ import type {
 import { withSingleFlows } from '../security.js'
 import type { Shape, Wire } from './wire-form.js'
 
-export { decodeCard } from './read-card.js'
-
 const version = '0.3'
 
 /** The 0.3 card; absent when the agent cannot be reached in 0.3 (RM-CARD-1). */

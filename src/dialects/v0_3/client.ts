@@ -33,11 +33,11 @@ import { lenientTaskList } from '../lenient-decoders.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
 import { hasAny, isVersion, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { get, given, post, remove, segment } from '../rest-route.js'
-import { decodeCard } from './card.js'
 import { errors } from './errors.js'
 import { facts } from './facts.js'
 import { encodeSendRequest } from './messages.js'
 import { encodePushConfig, joinName, lenientPushConfig } from './push-config.js'
+import { decodeCard } from './read-card.js'
 import { decodeEvent, decodeTask, task } from './tasks.js'
 import {
   grpcForms,

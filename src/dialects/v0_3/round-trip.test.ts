@@ -18,10 +18,10 @@ import {
   task,
   time,
 } from './arbitrary.fixture.js'
-import { decodeCard } from './card.js'
 import { v0_3 } from './index.js'
 import { decodeMessage, decodeSendRequest, encodeMessage, encodeSendRequest } from './messages.js'
 import { decodePushConfig, encodePushConfig } from './push-config.js'
+import { decodeCard } from './read-card.js'
 import { decodeEvent, decodeTask, encodeEvent, encodeTask } from './tasks.js'
 import { jsonForm, protoForm, protoJsonForm, type WireForm } from './wire-form.js'
 

@@ -2,12 +2,13 @@
 import { goldenWire, type Shape } from '../../../test/wire/golden.js'
 import type { Operation } from '../../model/operations.js'
 import type { StreamCall, StreamEncoder } from '../dialect.js'
-import { decodeCard, encodeCard } from './card.js'
+import { encodeCard } from './card.js'
 import type { v0_3 } from './index.js'
 import { decodeMessage, decodeSendRequest, encodeMessage, encodeSendRequest } from './messages.js'
 import { grpcOperations, jsonOperations, methods, restOperations, routes, rpcs } from './operations.js'
 import { decodePart, encodePart } from './parts.js'
 import { decodePushConfig, encodePushConfig } from './push-config.js'
+import { decodeCard } from './read-card.js'
 import { createGrpcStream, createRestStream, jsonStream } from './stream.js'
 import {
   decodeArtifact,
