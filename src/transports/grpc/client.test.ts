@@ -175,7 +175,7 @@ describe('the gRPC client', () => {
 
   it('cannot be created for dialects without gRPC, or with unknown rpcs', () => {
     const { grpc, ...without } = plain
-    expect(() => testClient(1, { dialect: without })).toThrow(/not spoken over gRPC/)
+    expect(() => testClient(1, { dialect: without })).toThrow(/not available over gRPC/)
     const dialect = { ...plain, grpc: { ...grpc, rpcs: { getTask: 'FetchTask' } } as NonNullable<typeof grpc> }
     expect(() => testClient(1, { dialect })).toThrow(/no rpc FetchTask/)
   })
