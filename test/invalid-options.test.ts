@@ -367,6 +367,13 @@ const numbersAndLists: readonly Mistake[] = [
   invalid('serve.advanced.deadlines', 'bodyMs is a string', aNumber, () =>
     main.serve(shout, { advanced: { deadlines: given({ bodyMs: '60s' }) } }),
   ),
+  invalid('connect', 'timeoutMs is a string', 'a number, 0 or more', () =>
+    client.connect(url, given({ timeoutMs: '5' })),
+  ),
+  invalid('connect.retry', 'attempts is a string', 'a number, 0 or more', () =>
+    client.connect(url, { retry: given({ attempts: '2' }) }),
+  ),
+  invalid('connect', 'onWarning is a string', 'a function', () => client.connect(url, given({ onWarning: 'log' }))),
   serveWith('port is a number above 65535', 'an integer from 0 to 65535', { port: 70_000 }),
   serveWith('port is a string', 'an integer from 0 to 65535', { port: '8001' }),
   advancedWith('tenants is a string', "a list of strings: ['…']", { tenants: 'acme' }),
