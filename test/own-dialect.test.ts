@@ -1,5 +1,6 @@
 import { agent, artifact, connect, serve, textOf } from 'dragoman'
 import { type CardDocument, createPushReceiver, type PushDelivery } from 'dragoman/client'
+import type { Dialect } from 'dragoman/dialects'
 import { createHandler } from 'dragoman/server'
 import { dialectContract } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
@@ -65,6 +66,22 @@ describe('a dialect of the user', () => {
     })
     expect((await receive(request)).status).toBe(200)
     expect(deliveries).toMatchObject([{ dialect: 'toy', taskId: 't1' }])
+  })
+
+  it('gets 500 in the newest dialect and a log entry if it cannot encode an error', async () => {
+    const log: unknown[] = []
+    const encodeError = () => {
+      throw new Error('secret')
+    }
+    const broken = { ...toy, jsonrpc: { ...toy.jsonrpc, encodeError } } as Dialect
+    const handler = await createHandler(shout, { dialects: ['v1', broken], log: (entry) => void log.push(entry) })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'toy.look', params: { job: 'none' } })
+    const headers = { 'content-type': 'application/json' }
+    const response = await handler.fetch(new Request('http://localhost/', { method: 'POST', headers, body }))
+    expect(response.status).toBe(500)
+    expect(await response.json()).toMatchObject({ id: 5, error: { code: -32603, message: 'Internal error' } })
+    expect(log).toContainEqual(expect.objectContaining({ level: 'error', error: new Error('secret') }))
+    await handler.close()
   })
 
   it('must have a name that no other dialect has', async () => {

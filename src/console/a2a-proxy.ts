@@ -22,6 +22,7 @@ export function createA2aProxy(connections: Connections, heartbeats = new Heartb
         logged = call
       }),
       dialects: [newestDialect],
+      newestDialect,
       assumeV1: true,
       extensions: [],
       hasTenant: () => false,

@@ -350,6 +350,7 @@ function endpointOf(
   return {
     service,
     dialects: offered.recognised,
+    newestDialect,
     assumeV1: options.assumeV1 ?? true,
     hasTenant: (tenant, caller) => tenants.has(tenant) && (options.policy?.tenants?.(caller, tenant) ?? true),
     limits: shared.limits.request,

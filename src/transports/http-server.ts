@@ -1,6 +1,6 @@
 /** Answers decoded calls over HTTP. Shared by JSON-RPC and HTTP+JSON. */
 import type { CallFacts, Frame, OperationCodec, StreamEncoder } from '../dialects/dialect.js'
-import type { A2AError } from '../model/errors.js'
+import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
@@ -62,6 +62,13 @@ export async function answerCall(
   return new Response(body, { headers: isCard ? { ...headers, ...perCaller(endpoint) } : headers })
 }
 
+/** Logs that a dialect could not encode an error. Returns the error for the caller. */
+export function encodingFailure({ onError }: BindingHandler, cause: unknown): A2AError {
+  const error = new A2AError('INTERNAL_ERROR', 'Internal error', { cause })
+  onError(error)
+  return error
+}
+
 /** Headers of extended cards: only the caller's own cache may store them (R-XCARD-3). */
 function perCaller({ vary }: BindingHandler): Readonly<Record<string, string>> {
   return { 'cache-control': 'private, max-age=60', vary }
@@ -108,7 +115,12 @@ async function streamAnswer(
     encodeError: (error) => {
       endpoint.onError(error)
       watch?.ended(error)
-      return encoder.encodeError ? spell(encoder.encodeError(error)) : frame(envelope.error(error))
+      try {
+        return encoder.encodeError ? spell(encoder.encodeError(error)) : frame(envelope.error(error))
+      } catch (caught) {
+        encodingFailure(endpoint, caught)
+        return '' // ends the stream: an open one would keep its reader waiting
+      }
     },
     onGone: () => {
       gone.abort()

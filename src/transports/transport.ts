@@ -17,6 +17,8 @@ export interface BindingHandler {
   readonly service: AgentService
   /** Dialects that are served, in order of preference. */
   readonly dialects: readonly Dialect[]
+  /** Encodes the error of a call whose own dialect fails to. */
+  readonly newestDialect: Dialect
   /** Accept calls without a version if only one dialect has their method (RM-DET-1). */
   readonly assumeV1: boolean
   /** Extensions the card declares. */

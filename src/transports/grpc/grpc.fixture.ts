@@ -62,6 +62,7 @@ export async function testGrpc(
   const endpoint: BindingHandler = {
     service,
     dialects: [dialect],
+    newestDialect: dialect,
     assumeV1: true,
     extensions: [],
     hasTenant: () => false,

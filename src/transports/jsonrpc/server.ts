@@ -5,7 +5,7 @@ import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import { CallTracker } from '../call-record.js'
-import { answerCall, type Envelope, type HttpCall } from '../http-server.js'
+import { answerCall, type Envelope, encodingFailure, type HttpCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { frame, sseHeaders } from '../sse.js'
 import {
@@ -68,7 +68,11 @@ export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
         const error = A2AError.from(caught)
         endpoint.onError(error)
         watch?.ended(error)
-        return asEvent(error, target, factsOf(endpoint, request.headers)) ?? errorAnswer(error, target)
+        return encodeOr500(
+          endpoint,
+          target.id,
+          () => asEvent(error, target, factsOf(endpoint, request.headers)) ?? errorAnswer(error, target),
+        )
       }
     },
     async refuse(request, error) {
@@ -81,7 +85,7 @@ export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
       } catch {
         // The request is refused anyway.
       }
-      return errorAnswer(error, target)
+      return encodeOr500(endpoint, target.id, () => errorAnswer(error, target))
     },
   }
 }
@@ -164,6 +168,17 @@ function errorAnswer(error: A2AError, { id, dialect }: ReplyTarget): Response {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   return new Response(text, { status, headers })
+}
+
+/** Encodes an error. If the dialect fails to, the caller gets an internal error in the newest dialect. */
+function encodeOr500(endpoint: BindingHandler, id: RequestId, encode: () => Response): Response {
+  try {
+    return encode()
+  } catch (caught) {
+    const error = encodingFailure(endpoint, caught)
+    const text = errorEnvelope(id, error, formOf(endpoint.newestDialect))
+    return new Response(text, { status: 500, headers: { 'content-type': 'application/json' } })
+  }
 }
 
 function envelopeOf({ id, dialect }: ReplyTarget): Envelope {

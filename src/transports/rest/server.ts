@@ -5,7 +5,7 @@ import { createRouter, isAction, type Match } from '../../dialects/rest-route.js
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { CallTracker } from '../call-record.js'
-import { answerCall, type Envelope, type HttpCall } from '../http-server.js'
+import { answerCall, type Envelope, encodingFailure, type HttpCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { type BindingHandler, type IncomingCall, readVersion } from '../transport.js'
 
@@ -39,7 +39,7 @@ export function createRestServer(endpoint: BindingHandler): RestServer {
       const matches = new Map(actions.length > 0 ? actions : found)
       return {
         answer: (incoming) => answer(endpoint, request, incoming, matches),
-        refuse: (error) => errorAnswer(error, likelyDialect(matches, request), request),
+        refuse: (error) => errorAnswer(endpoint, error, likelyDialect(matches, request), request),
       }
     },
     refuse(request, path, error) {
@@ -49,9 +49,9 @@ export function createRestServer(endpoint: BindingHandler): RestServer {
         if (taken.length > 0) methods.set(dialect, taken)
       }
       const version = readVersion(request.headers, request.url)
-      if (methods.size === 0) return errorAnswer(error, dialectByVersion(endpoint.dialects, version), request)
+      if (methods.size === 0) return errorAnswer(endpoint, error, dialectByVersion(endpoint.dialects, version), request)
       const dialect = likelyDialect(methods, request)
-      const answer = errorAnswer(error, dialect, request)
+      const answer = errorAnswer(endpoint, error, dialect, request)
       if (error.code !== 'METHOD_NOT_FOUND' || !formOf(dialect).refusesOtherMethods) return answer
       answer.headers.set('allow', methods.get(dialect)?.join(', ') ?? '')
       return new Response(answer.body, { status: 405, headers: answer.headers })
@@ -102,7 +102,7 @@ async function answer(
     const error = A2AError.from(caught)
     endpoint.onError(error)
     watch?.ended(error)
-    return errorAnswer(error, dialect, request, match)
+    return errorAnswer(endpoint, error, dialect, request, match)
   }
 }
 
@@ -126,7 +126,23 @@ function envelopeOf(form: RestForm, request: Request, { vary }: BindingHandler):
   }
 }
 
-function errorAnswer(error: A2AError, dialect: Dialect, request: Request, match?: Match): Response {
+/** If the dialect fails to encode the error, the caller gets an internal error in the newest dialect. */
+function errorAnswer(
+  endpoint: BindingHandler,
+  error: A2AError,
+  dialect: Dialect,
+  request: Request,
+  match?: Match,
+): Response {
+  try {
+    return encodeAnswer(error, dialect, request, match)
+  } catch (caught) {
+    const { body } = formOf(endpoint.newestDialect).encodeError(encodingFailure(endpoint, caught))
+    return Response.json(body, { status: 500, headers: { 'cache-control': 'no-store' } })
+  }
+}
+
+function encodeAnswer(error: A2AError, dialect: Dialect, request: Request, match?: Match): Response {
   const form = formOf(dialect)
   const { status, body } = form.encodeError(error)
   const { retryAfterSeconds } = error.details
