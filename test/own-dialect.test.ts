@@ -84,6 +84,28 @@ describe('a dialect of the user', () => {
     await handler.close()
   })
 
+  it('must encode results as text, and events without line breaks', async () => {
+    const { jsonrpc } = toy
+    const post = async (method: string, form: object) => {
+      const dialect = { ...toy, jsonrpc: { ...jsonrpc, ...form } } as Dialect
+      const handler = await createHandler(shout, { dialects: ['v1', dialect], log: false })
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 5, method, params: { words: 'hi' } })
+      const headers = { 'content-type': 'application/json' }
+      const response = await handler.fetch(new Request('http://localhost/', { method: 'POST', headers, body }))
+      const text = await response.text()
+      await handler.close()
+      return text
+    }
+    const sendMessage = { ...jsonrpc?.operations.sendMessage, encode: () => undefined }
+    const result = await post('toy.say', { operations: { ...jsonrpc?.operations, sendMessage } })
+    expect(JSON.parse(result)).toMatchObject({ id: 5, error: { message: 'Internal error' } })
+    const stream = (frame: object) => post('toy.chat', { createStreamEncoder: () => ({ encode: () => [frame] }) })
+    expect(await stream({ data: 'one\ntwo\r\nthree', isBare: true })).toContain('data: one\ndata: two\ndata: three\n\n')
+    const injected = await stream({ data: '{}', event: 'a\ndata: injected' })
+    expect(injected).not.toContain('injected')
+    expect(injected).toContain('Internal error')
+  })
+
   it('must have a name that no other dialect has', async () => {
     const named = { ...toy, name: 'v1' }
     await expect(createHandler(shout, { dialects: [named] })).rejects.toThrow('A dialect is called v1 already')

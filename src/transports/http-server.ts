@@ -55,6 +55,7 @@ export async function answerCall(
   const headers =
     activated === undefined ? envelope.headers : { ...envelope.headers, [dialect.extensionsHeader]: activated }
   const spelled = codec.encode(result, call.params, facts)
+  assertText(spelled)
   const isCard = operation === 'getExtendedAgentCard'
   const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect))) || spelled)
   // After encoding and signing, which can fail.
@@ -67,6 +68,12 @@ export function encodingFailure({ onError }: BindingHandler, cause: unknown): A2
   const error = new A2AError('INTERNAL_ERROR', 'Internal error', { cause })
   onError(error)
   return error
+}
+
+/** Dialects of users may be written in JavaScript. */
+function assertText(encoded: unknown): asserts encoded is string {
+  if (typeof encoded !== 'string')
+    throw new TypeError(`Invalid result of a dialect: ${typeof encoded}; return a string`)
 }
 
 /** Headers of extended cards: only the caller's own cache may store them (R-XCARD-3). */
@@ -95,9 +102,13 @@ async function streamAnswer(
   // Only the last frame has the event's id: a client that resumes after an earlier frame would miss the rest.
   const spell = (frames: readonly Frame[], seq?: number): string =>
     frames
-      .map(({ data, event, isBare }, place) =>
-        frame(isBare ? data : envelope.result(data), place === frames.length - 1 ? seq : undefined, event),
-      )
+      .map(({ data, event, isBare }, place) => {
+        assertText(data)
+        if (event !== undefined && /[\r\n]/.test(event))
+          throw new TypeError('Invalid `event` of a frame: it has a line break')
+        const text = (isBare ? data : envelope.result(data)).replace(/\r\n|\r|\n/g, '\ndata: ')
+        return frame(text, place === frames.length - 1 ? seq : undefined, event)
+      })
       .join('')
   const body = sseBody({
     first,
