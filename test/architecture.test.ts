@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { dialectNames } from '../src/dialects/dialect.js'
@@ -207,6 +207,16 @@ const inside = imports.filter(({ to }) => to.endsWith('.ts'))
 /** The modules of the engine. Each may import those after it. */
 const engineModules = ['engine/admission/', 'engine/execution/', 'engine/following/']
 
+/** Cycles that remain. Do not add to them. */
+const knownCycles: readonly string[] = [
+  'model/event.ts ↔ model/service.ts',
+  'server/assemble.ts ↔ server/handler.ts',
+  'server/bind.ts ↔ server/card-forms.ts ↔ server/hosts.ts ↔ server/metrics.ts ↔ server/mounts.ts ↔ server/offered-dialects.ts ↔ server/open-store.ts ↔ server/options.ts ↔ server/routes.ts',
+  'stores/deliveries.contract.ts ↔ stores/lifecycle.contract.ts ↔ stores/reads.contract.ts ↔ stores/records.contract.ts ↔ stores/store.contract.ts',
+  'stores/deliveries.ts ↔ stores/store.ts',
+  'stores/memory-deliveries.ts ↔ stores/memory-index.ts ↔ stores/memory-room.ts ↔ stores/memory-row.ts',
+]
+
 /** Groups of files that import each other, directly or not. */
 function cyclesIn(edges: readonly Import[]): string[] {
   const next = new Map<string, string[]>()
@@ -303,10 +313,21 @@ describe('the architecture', () => {
     expect([...arrows.keys()].filter((folder) => reach(folder).has(folder))).toEqual([])
   })
 
-  it('has no import cycles between the files of src/engine, type imports included', () => {
-    expect(cyclesIn(inside.filter(({ from, to }) => from.startsWith('engine/') && to.startsWith('engine/')))).toEqual(
-      [],
+  it('has no import cycles between files besides the known ones, type imports included', () => {
+    expect(cyclesIn(inside).sort()).toEqual(knownCycles)
+  })
+
+  it('names only files of src in comments', () => {
+    const names = new Set(readdirSync(src, { recursive: true, encoding: 'utf8' }).map((file) => basename(file)))
+    // Next.js has files of this name.
+    names.add('route.ts')
+    const commented = sources.flatMap(({ path }) =>
+      [...readFileSync(join(src, path), 'utf8').matchAll(/^\s*(?:\/\/|\/?\*).*$/gm)].flatMap(([line]) =>
+        [...line.matchAll(/`([\w./-]+\.ts)`/g)].map(([, name = '']) => ({ path, name })),
+      ),
     )
+    expect(commented.length).toBeGreaterThan(10)
+    expect(commented.filter(({ name }) => !names.has(basename(name)))).toEqual([])
   })
 
   it('lets admission import execution, execution import following, and following neither', () => {

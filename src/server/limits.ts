@@ -1,7 +1,7 @@
 /** All limits of a server, in one option. Omitted limits have their defaults. */
 import { defaultEngineLimits, type EngineLimits } from '../engine/limits.js'
 import { defaultRequestLimits, type RequestLimits } from '../transports/read-json.js'
-import { type Rate, RateLimit } from './rate-limit.js'
+import { type FailureLimit, type Rate, RateLimit } from './rate-limit.js'
 
 /** Limits of what callers may send and store. */
 export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
@@ -25,13 +25,6 @@ export interface SettledLimits {
   readonly request: RequestLimits
   readonly rate: RateLimit | undefined
   readonly failedAuthentication: FailureLimit | undefined
-}
-
-/** Limits failures by address. */
-export interface FailureLimit {
-  readonly rate: RateLimit
-  /** Whether failures from private, loopback and unknown addresses are not counted. */
-  readonly isPublicOnly: boolean
 }
 
 const defaultRate: Rate = { perSecond: 1000, burst: 5000 }

@@ -7,15 +7,16 @@ import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import type { SseFeed, SseSink } from '../transports/sse.js'
 import { feedOf } from '../transports/sse.js'
-import type { FetchHandler } from './handler.js'
 import { callerKey, certificateOf, UnreadAnswers } from './peer-connection.js'
 import { refusalOf } from './refusal.js'
+
+type Fetch = (request: Request, connection?: Connection) => Promise<Response>
 
 /** A request listener for `node:http`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Adapts a handler, or a function that answers a `Request`, for `http.createServer`. */
-export function toNodeListener(handler: Pick<FetchHandler, 'fetch'> | FetchHandler['fetch']): NodeListener {
+export function toNodeListener(handler: { readonly fetch: Fetch } | Fetch): NodeListener {
   const fetch = typeof handler === 'function' ? handler : handler.fetch
   if (typeof fetch !== 'function')
     throw new TypeError('Expected a handler or a function: write `await createHandler(…)`')

@@ -14,7 +14,14 @@ import { type AuthResult, isRefused } from '../model/admission.js'
 import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { addressKey, classifyAddress } from '../net/addresses.js'
-import type { FailureLimit, SettledLimits } from './limits.js'
+
+/** Limits failures by address. */
+export interface FailureLimit {
+  readonly rate: RateLimit
+  /** Whether failures from private, loopback and unknown addresses are not counted. */
+  readonly isPublicOnly: boolean
+}
+
 /** A rate limit: a steady rate and a burst above it. */
 export interface Rate {
   /** Tokens added per second. */
@@ -108,10 +115,15 @@ export class RateLimit {
   }
 }
 
+interface AdmissionLimits {
+  readonly rate: RateLimit | undefined
+  readonly failedAuthentication: FailureLimit | undefined
+}
+
 /** Admits callers that meet a requirement, or all callers if there is none. Absent without requirements and rate. */
 export function limitAdmission(
   requirements: readonly Requirement[],
-  { rate, failedAuthentication: failures }: Pick<SettledLimits, 'rate' | 'failedAuthentication'>,
+  { rate, failedAuthentication: failures }: AdmissionLimits,
 ): Admit | undefined {
   const start = failures && limitFailures(requirements, failures)
   const admit = requirements.length > 0 ? createAdmit(requirements, start) : undefined

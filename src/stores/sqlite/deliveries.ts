@@ -182,8 +182,3 @@ function settleCursor(
   }
   return true
 }
-
-export function disownCursors({ sql, leaseNow, touched, names }: Session, owner: string): void {
-  if (sql.disownCursors.run(leaseNow(), owner).changes > 0)
-    for (const agent of names.known()) touched.cursors.add(agent)
-}

@@ -5,7 +5,6 @@ import type Database from 'libsql'
 import { fromStorable, toStorable } from '../rows.js'
 import type { ClaimedTask, ClaimRequest, LeaseClaim, LeaseStore } from '../store.js'
 import type { GroupCommit } from './commits.js'
-import { disownCursors } from './deliveries.js'
 import type { Session } from './session.js'
 
 export function sqliteLeases(session: Session, commits: GroupCommit): LeaseStore {
@@ -154,4 +153,9 @@ function bootId(): string | undefined {
 function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1_000 + Math.floor(nanoseconds / 1_000_000)
+}
+
+function disownCursors({ sql, leaseNow, touched, names }: Session, owner: string): void {
+  if (sql.disownCursors.run(leaseNow(), owner).changes > 0)
+    for (const agent of names.known()) touched.cursors.add(agent)
 }
