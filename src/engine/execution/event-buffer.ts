@@ -87,7 +87,7 @@ export interface WithMessage {
 export type LeaseChange = 'keep' | 'release' | 'hand-over'
 
 /** One attempt to write events. */
-export interface Commit extends TakenEvents {
+export interface PendingCommit extends TakenEvents {
   readonly lease: LeaseChange
   readonly withMessage: WithMessage | undefined
   /** The events come from the buffer, and go back there when they are not written. */

@@ -15,11 +15,11 @@ import type { AppendOutcome, ChangeFeed, Store, TaskCreation, TaskKey } from '..
 import type { Topics } from '../following/topic.js'
 import { assertTaskRoom, assertWaitingRoom, type EngineLimits, isFull, storeFull } from '../limits.js'
 import {
-  type Commit,
   type CommitOutcome,
   EventBuffer,
   type LeaseChange,
   maxBufferEvents,
+  type PendingCommit,
   summarise,
   type WithMessage,
 } from './event-buffer.js'
@@ -217,7 +217,7 @@ export class TaskWriter {
   }
 
   /** Appends a commit that is not the buffer. Calls `next` again after each conflict; returns `ending` when it returns none. */
-  async #appendAlone(next: () => Commit | undefined): Promise<number | 'ending' | 'key-taken'> {
+  async #appendAlone(next: () => PendingCommit | undefined): Promise<number | 'ending' | 'key-taken'> {
     for (;;) {
       // Nothing may run between the last check and the append: another writer may be about to end the task.
       while (this.#busy) await this.settled()
@@ -288,7 +288,7 @@ export class TaskWriter {
    * Commits of one task never overlap; a failed commit ends the run at its next flush. Written with one promise instead of
    * three, which saved a twentieth of the cost of a small send.
    */
-  #append(commit: Commit): Promise<CommitOutcome> {
+  #append(commit: PendingCommit): Promise<CommitOutcome> {
     const { bodies, lease, withMessage } = commit
     const { leaseMs, leaseOwner, store } = this.#deps
     let events: readonly TaskEvent[]
@@ -346,14 +346,14 @@ export class TaskWriter {
     return work
   }
 
-  #refused(commit: Commit, result: Exclude<CommitOutcome, 'ok'>): CommitOutcome {
+  #refused(commit: PendingCommit, result: Exclude<CommitOutcome, 'ok'>): CommitOutcome {
     if (commit.isBuffer) this.#buffer.putBack(commit)
     if (isFull(result) && commit.isBuffer) this.#dropOutput()
     if (result === 'fenced') this.#start.onFenced()
     return result
   }
 
-  #failed(commit: Commit, error: unknown): unknown {
+  #failed(commit: PendingCommit, error: unknown): unknown {
     this.#busy = undefined
     this.#isAppending = false
     this.#failure = error
