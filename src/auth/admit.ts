@@ -102,7 +102,7 @@ function challenges(shortfalls: readonly (readonly [AuthScheme, Shortfall])[]): 
 }
 
 /** Reads the credential of one scheme from a request: empty if there is none, undefined if the scheme cannot say. */
-export type CredentialReader = (credentials: Credentials) => string | undefined
+type CredentialReader = (credentials: Credentials) => string | undefined
 
 /** Schemes that read the same headers share one credential. */
 export function credentialReader({ name: scheme, credential, headers = [] }: AuthScheme): CredentialReader {

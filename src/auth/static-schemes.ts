@@ -20,7 +20,7 @@ export type CallersBySecret = { readonly [secret: string]: NamedCaller }
 const callerNames = { id: true, scopes: true } satisfies NamesOf<Exclude<NamedCaller, string>>
 
 /** Callers by their secrets. A secret that is missing is often an unset environment variable. */
-export function callersIn(owner: string, given: string | CallersBySecret, caller: string): CallersBySecret {
+function callersIn(owner: string, given: string | CallersBySecret, caller: string): CallersBySecret {
   if (typeof given === 'string') return { [given]: caller }
   if (typeof given !== 'object' || given === null || Array.isArray(given) || given instanceof Promise)
     throw new TypeError(
@@ -29,7 +29,7 @@ export function callersIn(owner: string, given: string | CallersBySecret, caller
   return given
 }
 
-export type SecretTable = (given: string) => Verdict
+type SecretTable = (given: string) => Verdict
 
 /**
  * Looks up secrets in constant time: the key of the table is a digest that starts with a random key of this process, so

@@ -39,7 +39,7 @@ export const tokenOptionNames = {
   description: true,
 } satisfies NamesOf<TokenOptions>
 
-export interface TokenParts {
+interface TokenParts {
   readonly name: string
   readonly card: AuthScheme['card']
   readonly algorithms: readonly string[]
@@ -156,7 +156,7 @@ function scopesIn({ scope, scp }: Struct): readonly string[] {
 }
 
 /** Caches verified tokens until they expire. */
-export class TokenCache {
+class TokenCache {
   readonly #known = new Map<string, { readonly caller: Caller; readonly untilMs: number }>()
 
   get(token: string): Caller | undefined {

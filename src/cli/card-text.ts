@@ -67,7 +67,7 @@ function securityText({ securitySchemes = {}, securityRequirements = [] }: Agent
   return declared.length === 0 ? 'none' : `optional: ${declared.join(', ')}`
 }
 
-export function schemeText(name: string, scheme: SecurityScheme | undefined): string {
+function schemeText(name: string, scheme: SecurityScheme | undefined): string {
   if (!scheme) return `${name} (not described)`
   if ('apiKeySecurityScheme' in scheme) {
     const { location, name: key } = scheme.apiKeySecurityScheme

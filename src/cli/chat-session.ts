@@ -18,7 +18,7 @@ import { onStderr } from './printable.js'
 import { StreamPrinter } from './stream-printer.js'
 import { taskText } from './task-text.js'
 
-export interface ChatOptions {
+interface ChatOptions {
   readonly agent: AgentClient
   /** The agent and its options, as arguments of the next command. */
   readonly agentArgs: string

@@ -19,7 +19,7 @@ import { canParseUrl } from '../model/can-parse-url.js'
 
 export type Token = Parameters<TokenStore['set']>[1]
 
-export type OAuth2Credential = { readonly kind: 'oauth2' } & Pick<
+type OAuth2Credential = { readonly kind: 'oauth2' } & Pick<
   OAuth2Options,
   'clientId' | 'clientSecret' | 'issuer' | 'flow' | 'scopes'
 >

@@ -13,7 +13,7 @@ import type { Log } from '../engine/index.js'
 import { A2AError, type Agent, agent, failed, type Turn, working, type Yield } from '../index.js'
 import { UsageError } from './failure.js'
 
-export interface ExecOptions {
+interface ExecOptions {
   /** Default: the name of the program. */
   readonly name?: string
   /** Run the command with `sh`. */
@@ -208,7 +208,7 @@ function failureText(title: string, end: string, lastLine: string): string {
   return lastLine === '' ? `${title} ${end}` : `${title} ${end}: ${lastLine}`
 }
 
-export interface SlotLimits {
+interface SlotLimits {
   /** Programs that run at once. */
   readonly running: number
   /** Turns that wait for a slot. */
@@ -216,7 +216,7 @@ export interface SlotLimits {
 }
 
 /** Limits how many programs run at once; further turns wait in a bounded queue, in order of arrival. */
-export class ProcessSlots {
+class ProcessSlots {
   readonly #limits: SlotLimits
   /** Each entry hands its slot to one waiting turn. */
   readonly #waiting = new Set<() => void>()

@@ -11,7 +11,7 @@ import { relayAgent } from '../engine/index.js'
 import type { Agent, AgentInit, AgentService, Caller } from '../index.js'
 import { oneLine } from './printable.js'
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** Overrides the name on the card. */
   readonly name?: string
   readonly connect: ConnectOptions
@@ -19,7 +19,7 @@ export interface ProxyOptions {
   readonly onWarning: (message: string) => void
 }
 
-export interface ProxyAgent {
+interface ProxyAgent {
   readonly agent: Agent
   /** Dialect, binding and URL of the upstream agent. */
   readonly upstream: string

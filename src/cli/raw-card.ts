@@ -5,7 +5,7 @@ import { connect, type PublicKey, type Verification, verifyCard, type WireEntry 
 import { type AgentOptions, connectOptions } from './agent-options.js'
 import type { Output } from './output.js'
 
-export interface RawCard {
+interface RawCard {
   readonly raw: unknown
   /** The URL or path of the card. */
   readonly source: string

@@ -42,7 +42,7 @@ function rejectUnknown(registry: string | undefined): CardResolver {
 export const registryPort = 8848
 
 /** The registry that `npm start` runs. */
-export const demoRegistry = 'http://localhost:8020'
+const demoRegistry = 'http://localhost:8020'
 
 const defaultUrls = [`http://localhost:${registryPort}`, demoRegistry]
 const probeTimeoutMs = 2000

@@ -24,7 +24,7 @@ interface SaveOptions {
 }
 
 /** A saved file, or a link that was not fetched. */
-export type SavedFile =
+type SavedFile =
   | { readonly name: string; readonly path: string; readonly bytes: number; readonly url?: string }
   | { readonly name: string; readonly url: string }
 
@@ -131,7 +131,7 @@ function fileExists(path: string): Error {
 }
 
 /** A file of an artifact: its bytes, or the URL they are at. */
-export type ArtifactFile = { readonly name: string } & ({ readonly bytes: Uint8Array } | { readonly url: string })
+type ArtifactFile = { readonly name: string } & ({ readonly bytes: Uint8Array } | { readonly url: string })
 
 /** The files of a task's artifacts, with unique names that contain no path. */
 export function filesOf({ artifacts = [] }: Task): ArtifactFile[] {

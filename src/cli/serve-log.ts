@@ -17,14 +17,14 @@ export interface ServeLog {
 }
 
 /** An agent that accepts calls. */
-export interface ReadyAgent {
+interface ReadyAgent {
   readonly agent: string
   readonly url: string
   /** Further lines of the text format. */
   readonly lines: readonly string[]
 }
 
-export interface ServeLogOptions {
+interface ServeLogOptions {
   /** Default: text on a terminal, JSON otherwise. */
   readonly format?: LogFormat | undefined
   /** Includes the levels `info` and `debug`. */
@@ -90,7 +90,7 @@ async function jsonLog(isVerbose: boolean): Promise<ServeLog> {
   }
 }
 
-export interface BannerFacts {
+interface BannerFacts {
   /** Ends in a slash. */
   readonly url: string
   readonly dialects: DialectChoice | undefined

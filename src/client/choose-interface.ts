@@ -37,7 +37,7 @@ export interface CardOffer {
   readonly origin?: string
 }
 
-export interface UsableChoice extends Choice {
+interface UsableChoice extends Choice {
   /** The card does not name this dialect, so a later choice may be the right one. */
   readonly isGuess: boolean
 }

@@ -23,7 +23,7 @@ export interface GuardedRequest extends HttpRequest {
   readonly isConfidential?: boolean
 }
 
-export interface SenderLimits {
+interface SenderLimits {
   /** Time until the headers of the response. Default 5 minutes: a response may wait for the end of a task. */
   readonly headersTimeoutMs?: number
   /** Time for the body of a response that is not a stream. Default 1 minute. */

@@ -5,7 +5,7 @@ import type { AgentService } from '../model/service.js'
 import type { FetchFunction } from '../transports/in-process.js'
 import type { ConnectOptions } from './connect-options.js'
 
-export type InProcessTarget =
+type InProcessTarget =
   | {
       readonly handle: FetchFunction
       /** Address of the agent. The handler gets requests for this address. */

@@ -134,7 +134,7 @@ function startsTask(operation: Operation, request: unknown): boolean {
  * Orders instances for a key by rendezvous hashing: every process that knows the same addresses gets the same order. When an
  * instance is added or removed, only the keys of that instance move.
  */
-export function orderByKey(key: string, addresses: readonly string[]): readonly number[] {
+function orderByKey(key: string, addresses: readonly string[]): readonly number[] {
   const ranks = addresses.map((address) => hashOf(`${address} ${key}`))
   return [...addresses.keys()].sort((a, b) => (ranks[b] ?? 0) - (ranks[a] ?? 0))
 }

@@ -19,7 +19,7 @@ interface Interface {
   readonly service: AgentService
 }
 
-export interface InterfaceFallbackOptions {
+interface InterfaceFallbackOptions {
   readonly onFallback: (choice: Choice, reason: string) => void
   /** Address of the card that names the interfaces. Undefined if the user passed the card. */
   readonly cardUrl?: string | undefined

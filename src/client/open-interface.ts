@@ -38,7 +38,7 @@ export interface Callee {
   readonly isFound?: boolean
 }
 
-export interface OpenedInterface {
+interface OpenedInterface {
   readonly choice: Choice
   readonly service: AgentService
   close(): void

@@ -77,7 +77,7 @@ function decodeCard(
   return { card, raw, dialect, isGuess, report: validateCard(raw), warnings }
 }
 
-export interface CardLocations {
+interface CardLocations {
   readonly origin: string
   /** Origin and path, if the address has a path: cards below it are tried before those of the origin. */
   readonly address?: string

@@ -35,7 +35,7 @@ interface LoggedRequest {
   readonly isConfidential?: boolean
 }
 
-export interface ExchangeLog {
+interface ExchangeLog {
   answered(response: Response, bytes: Uint8Array | undefined): void
   /** Returns the response with a body whose chunks are logged when they are read. */
   streaming(response: Response): Response

@@ -30,13 +30,13 @@ export interface AccessOptions {
 }
 
 /** The request for a session. */
-export interface SessionRequest {
+interface SessionRequest {
   readonly token?: unknown
   /** Typed credentials, by scheme name. */
   readonly credentials?: unknown
 }
 
-export interface SessionStart {
+interface SessionStart {
   readonly session: Session
   /** Value of `Set-Cookie`. */
   readonly cookie?: string

@@ -22,7 +22,7 @@ export interface CallTarget {
 }
 
 /** Absent members match every call. */
-export type CallFilter = { readonly [Name in 'ref' | 'taskId' | 'contextId']?: string | undefined }
+type CallFilter = { readonly [Name in 'ref' | 'taskId' | 'contextId']?: string | undefined }
 
 /** A stored line. Its body is a string, so that its size is known. */
 interface KeptLine {

@@ -20,7 +20,7 @@ export interface AgentTarget {
   readonly binding?: Binding
 }
 
-export interface ConnectionDeps {
+interface ConnectionDeps {
   readonly calls: CallLog
   /** The registry that resolves `registry:` references. */
   readonly registry?: string | undefined

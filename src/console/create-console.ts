@@ -49,7 +49,7 @@ export interface ConsoleOptions extends AccessOptions {
   readonly version?: string
 }
 
-export const consoleOptions = {
+const consoleOptions = {
   agents: true,
   registry: true,
   registryHeaders: true,
@@ -87,7 +87,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
 }
 
 /** As `createConsole`, for options that were validated before. */
-export function assembleConsole(options: ConsoleOptions): Console {
+function assembleConsole(options: ConsoleOptions): Console {
   assertPublicUrl(options.publicUrl)
   const files = readPageFiles()
   const { registry, registryHeaders, workflow, agents = [], credentials, publicUrl, push = [] } = options

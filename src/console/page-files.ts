@@ -42,14 +42,14 @@ interface Stored {
   packed?: Buffer<ArrayBuffer>
 }
 
-export interface PageFiles {
+interface PageFiles {
   page(request: Request): Response
   /** A file by its name below `/console/assets/`. */
   file(name: string, request: Request): Response | undefined
 }
 
 /** The folder of the built page. Resolved by package name, because bundled files have other paths than their sources. */
-export function builtPageFolder(): string {
+function builtPageFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve('dragoman/package.json')), 'dist/console/page')
 }
 

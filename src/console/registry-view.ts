@@ -20,7 +20,7 @@ export interface RegistryView {
 
 const queryNames = ['text', 'namespace', 'skill', 'tag', 'cursor', 'limit', 'includeUnhealthy']
 
-export interface RegistryViewOptions {
+interface RegistryViewOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Time without a heartbeat after which the watch reconnects. */
   readonly silenceMs?: number

@@ -26,7 +26,7 @@ export interface RouteDeps extends SessionDeps {
   readonly publicUrl?: string | undefined
 }
 
-export interface RouteCall {
+interface RouteCall {
   readonly request: Request
   readonly url: URL
   readonly session: Session

@@ -154,7 +154,7 @@ const maxInboxBytes = 16 * 1024 * 1024
 const maxDeliveryBytes = 1024 * 1024
 
 /** The console's webhook: receives push notifications at an unguessable URL. */
-export class PushInbox {
+class PushInbox {
   /** The unguessable part of the webhook's URL. */
   readonly secret = randomBytes(18).toString('base64url')
   readonly #deliveries: InboxDelivery[] = []
@@ -218,7 +218,7 @@ const heartbeatMs = 15_000
  * The event stream of one tab. Browsers open at most six HTTP/1.1 connections to a server, so the events of all calls of a
  * tab share one stream.
  */
-export class TabStream {
+class TabStream {
   readonly id = crypto.randomUUID()
   readonly response: Response
   /** Aborted when the page has disconnected. */

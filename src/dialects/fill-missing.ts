@@ -28,7 +28,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-export function filledMessage(message: Message, { newId }: Pick<Known, 'newId'>): Message {
+function filledMessage(message: Message, { newId }: Pick<Known, 'newId'>): Message {
   return message.messageId === '' ? { ...message, messageId: newId() } : message
 }
 
@@ -46,7 +46,7 @@ export function filledTask(task: Task, known: Known): Task {
   }
 }
 
-export function filledEvent(event: StreamResponse, known: Known): StreamResponse {
+function filledEvent(event: StreamResponse, known: Known): StreamResponse {
   if ('artifactUpdate' in event) {
     const update = event.artifactUpdate
     return isPlaced(update) ? event : { artifactUpdate: { ...update, ...placeOf(update, known) } }
@@ -85,7 +85,7 @@ export function filledAnswer(event: StreamResponse, known: Known): SendMessageRe
 }
 
 /** Decodes the frames of one dialect. */
-export interface FrameReader {
+interface FrameReader {
   /** Decodes an event. Missing values are filled in afterwards. */
   decode(data: unknown): StreamResponse
   /** Whether this event ends the stream, for dialects that mark the end. A message always ends it. */

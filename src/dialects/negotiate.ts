@@ -11,7 +11,7 @@ function majorMinor(version: string): string {
   return version.trim().split('.').slice(0, 2).join('.')
 }
 
-export interface VersionRequest {
+interface VersionRequest {
   /** The `A2A-Version` header, else the query parameter of that name; empty means absent. */
   readonly version: string | undefined
   /** Whether this dialect has the method or path. */

@@ -223,7 +223,7 @@ function codeOf(text: string): ErrorCode | undefined {
   return codes.has(text) ? (text as ErrorCode) : otherNames.get(text)
 }
 
-export function readErrorDetails(data: unknown): PeerErrorDetails {
+function readErrorDetails(data: unknown): PeerErrorDetails {
   const details: { -readonly [K in keyof PeerErrorDetails]: PeerErrorDetails[K] } = { rest: {} }
   if (Array.isArray(data)) {
     for (const each of data.slice(0, maxEntries)) if (isObject(each)) addDetail(each, details)
@@ -266,7 +266,7 @@ function textsIn(value: Record<string, unknown>): Texts {
   return texts
 }
 
-export function readViolations(value: unknown): readonly FieldViolation[] | undefined {
+function readViolations(value: unknown): readonly FieldViolation[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined
   return value.slice(0, maxViolations).flatMap((each: unknown) => {
     if (!isObject(each)) return []

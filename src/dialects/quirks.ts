@@ -16,7 +16,7 @@ export interface Quirks {
   readonly streamErrors: 'event' | 'body'
 }
 
-export interface PeerQuirks extends Quirks {
+interface PeerQuirks extends Quirks {
   /** Name of the peer in the documentation. */
   readonly peer: string
   /** Product names in its user agents, in lower case. */

@@ -15,7 +15,7 @@ interface CompiledRoute {
   readonly names: readonly string[]
 }
 
-export type Router = (method: string, path: string) => Match | undefined
+type Router = (method: string, path: string) => Match | undefined
 
 export function createRouter(routes: readonly RestRoute[]): Router {
   const compiled = routes.map(compile).sort((a, b) => Number(isAction(b.route)) - Number(isAction(a.route)))

@@ -25,7 +25,7 @@ export type CanAccess = (caller: Caller, task: SharedTask, operation: SharingOpe
 
 type CallerScope = Pick<CallContext, 'caller' | 'tenant'>
 
-export interface AccessDeps {
+interface AccessDeps {
   readonly agent: string
   readonly log: Log
   readonly canAccess: CanAccess | undefined

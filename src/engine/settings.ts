@@ -65,7 +65,7 @@ export const retentionNames = {
   sweepMs: 'number',
 } satisfies NamesOf<Retention>
 
-export interface RetentionDeps {
+interface RetentionDeps {
   readonly agent: string
   readonly store: Pick<CompleteStore, 'expire'>
   readonly clock: Clock

@@ -43,12 +43,12 @@ export interface StatusDraft {
   readonly parts?: readonly Part[]
 }
 
-export interface ReplyDraft {
+interface ReplyDraft {
   readonly kind: 'reply'
   readonly parts: readonly Part[]
 }
 
-export type Draft = ArtifactDraft | StatusDraft | ReplyDraft
+type Draft = ArtifactDraft | StatusDraft | ReplyDraft
 
 /** A value that a handler yields. A string is a chunk of the answer. */
 export type Yield = string | Draft
@@ -131,7 +131,7 @@ export function partsOf(content: Content): readonly Part[] {
 }
 
 /** Throws for a schema that `ask` cannot publish, or that would accept answers that its author did not mean. */
-export function assertFormSchema(schema: JsonValue): void {
+function assertFormSchema(schema: JsonValue): void {
   if (isObject(schema) && '~standard' in schema)
     throw new AuthorError('`ask` takes JSON Schema; write `z.toJSONSchema(schema)`')
   if (!isForm(schema))

@@ -4,7 +4,7 @@
 import { isStreaming, type Operation, operations } from './operations.js'
 import type { AgentService, CallContext, StreamItem } from './service.js'
 
-export interface GenericService {
+interface GenericService {
   unary(operation: Operation, request: unknown, context: CallContext): Promise<unknown>
   streaming(operation: Operation, request: unknown, context: CallContext): AsyncIterable<StreamItem>
 }

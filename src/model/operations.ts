@@ -16,7 +16,7 @@ export const operations = {
 /** The name of an operation, such as `sendMessage`. */
 export type Operation = keyof typeof operations
 
-export type StreamingOperation = {
+type StreamingOperation = {
   [O in Operation]: (typeof operations)[O]['isStreaming'] extends true ? O : never
 }[Operation]
 

@@ -146,7 +146,7 @@ function assertValue(owner: string, name: string, value: unknown, known: Members
  * Checks each object in a list, as `assertOptions` does. Skips entries that are not objects or have the member `other`:
  * the function that reads them checks them.
  */
-export function assertEach(owner: string, list: readonly unknown[], names: OptionNames, other?: string): void {
+function assertEach(owner: string, list: readonly unknown[], names: OptionNames, other?: string): void {
   for (const [place, each] of list.entries())
     if (typeof each === 'object' && each !== null && !(other !== undefined && other in each))
       assertOptions(`${owner}[${place}]`, each, names)

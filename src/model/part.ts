@@ -53,7 +53,7 @@ export function textOf(content: { readonly parts: readonly Part[] } | readonly P
   return joined
 }
 
-export interface FileOptions {
+interface FileOptions {
   readonly filename?: string
   readonly mediaType?: string
 }

@@ -13,7 +13,7 @@ export type TransportFailure =
   | 'circuit-open'
   | 'aborted'
 
-export interface TransportErrorOptions {
+interface TransportErrorOptions {
   readonly cause?: unknown
   /** Default: true for `unreachable` and `broken-stream`. */
   readonly isRetryable?: boolean

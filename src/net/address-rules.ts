@@ -48,7 +48,7 @@ export class AddressRefused extends Error {
   }
 }
 
-export interface AddressGuard {
+interface AddressGuard {
   /** Checks scheme, port and syntax. Throws `AddressRefused`. */
   checkUrl(url: string | URL): URL
   /** Also resolves the host, unless it is allowed, and checks its addresses. Rejects with `AddressRefused`. */

@@ -5,7 +5,7 @@
 import { lookup } from 'node:dns/promises'
 import type { NameLookup } from './address-rules.js'
 
-export interface LookupLimits {
+interface LookupLimits {
   readonly maxAtOnce: number
   /** A lookup that waits longer to start fails, because its caller has given up. */
   readonly maxWaitMs: number

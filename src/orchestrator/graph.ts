@@ -57,7 +57,7 @@ function ended(node: GraphNode, { timestamp = node.startedAt }: Task['status']):
   return isOpen ? { ...node, state: 'canceled', endedAt: timestamp } : node
 }
 
-export function graphDraft(workflow: string, records: ReadonlyMap<string, StepRecord>): ArtifactDraft {
+function graphDraft(workflow: string, records: ReadonlyMap<string, StepRecord>): ArtifactDraft {
   const graph: WorkflowGraph = {
     workflow,
     nodes: Array.from(records, nodeOf),

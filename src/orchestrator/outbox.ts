@@ -6,7 +6,7 @@ import type { CheckpointOptions } from '../engine/agent.js'
 import type { Yield } from '../engine/yields.js'
 import type { JsonValue } from '../model/part.js'
 
-export type OutboxItem =
+type OutboxItem =
   | { readonly output: Yield; readonly taken?: () => void }
   | {
       readonly key: string

@@ -1,7 +1,7 @@
 /** Larger values make Node's timers fire at once. */
 const maxTimerMs = 2 ** 31 - 1
 
-export interface TimeLimit extends Disposable {
+interface TimeLimit extends Disposable {
   readonly signal: AbortSignal
   /** The signal was aborted because the time expired. */
   readonly isLate: boolean

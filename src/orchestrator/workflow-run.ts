@@ -25,7 +25,7 @@ import { StepError, StepResult } from './step-result.js'
 import { type StepHost, StepRun } from './step-run.js'
 import { createTimeLimit } from './time-limit.js'
 
-export interface WorkflowRunStart {
+interface WorkflowRunStart {
   readonly name: string
   readonly turn: Turn<unknown>
   readonly agents: StepAgents
@@ -312,25 +312,25 @@ export function endOf(value: WorkflowEnd): readonly Yield[] {
   return [artifact('result', value, { id: 'result' })]
 }
 
-export function runFailureOf(error: unknown): Failure {
+function runFailureOf(error: unknown): Failure {
   const isForPeer = error instanceof StepError || error instanceof RunTimeoutError || error instanceof A2AError
   return isForPeer ? { text: error.message } : { error }
 }
 
 /** Throws errors that callers must not see; the engine logs them and sends a neutral message (E-8). */
-export function endOfFailure({ text, error }: Failure): readonly Yield[] {
+function endOfFailure({ text, error }: Failure): readonly Yield[] {
   if (text !== undefined) return [failed(text)]
   throw error ?? new Error('The workflow failed in an earlier attempt')
 }
 
-export class RunTimeoutError extends Error {
+class RunTimeoutError extends Error {
   constructor(timeoutMs: number) {
     super(`The workflow did not finish within ${timeoutMs} ms`)
   }
 }
 
 /** Restores the result of a step that was completed in an earlier turn or attempt, from the artifacts of the run. */
-export function recordedResult(name: string, record: StepRecord, run: Task): StepResult {
+function recordedResult(name: string, record: StepRecord, run: Task): StepResult {
   const { agent = '', taskId, status, artifacts = [] } = record
   const byId = new Map((run.artifacts ?? []).map((each) => [each.artifactId, each]))
   const stepArtifacts = artifacts.flatMap((artifactId) => {

@@ -34,7 +34,7 @@ export interface PushOperations {
 /** The result of `redeliver`. */
 export type Redelivery = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
 
-export interface PushOperationDeps extends PayloadDeps {
+interface PushOperationDeps extends PayloadDeps {
   /** The agents whose webhooks are included. Default: all agents of the store. */
   readonly agents?: readonly string[] | undefined
   readonly send: Send

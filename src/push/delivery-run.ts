@@ -32,7 +32,7 @@ export interface DeliveryRunDeps extends PayloadDeps {
   readonly onRetry: (cursor: ClaimedCursor, failed: { readonly seq: number; readonly error: string }) => void
 }
 
-export interface DeliveryRunResult {
+interface DeliveryRunResult {
   /** Whether the origin is down or overloaded; undefined when it was not called. */
   readonly isOverloaded?: boolean
   /** Whether the webhook accepted a delivery. */

@@ -3,13 +3,13 @@
  * down. Further webhooks are postponed for about as long as those before them will take, so that a slow origin delays no
  * other.
  */
-export interface OriginLimits {
+interface OriginLimits {
   readonly perOrigin: number
   readonly now: () => number
 }
 
 /** Whether a call may begin now, waits for a place, or is postponed. */
-export type OriginEntry = 'go' | 'wait' | { readonly retryInMs: number }
+type OriginEntry = 'go' | 'wait' | { readonly retryInMs: number }
 
 interface Origin {
   running: number

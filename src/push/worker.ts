@@ -13,7 +13,7 @@ import { Origins } from './origins.js'
 import { leaseOf, type PushSettings } from './push-settings.js'
 import { createThrottledLog, type ThrottledLog } from './throttled-log.js'
 
-export interface WorkerDeps {
+interface WorkerDeps {
   readonly store: CompleteStore
   /** The agents whose webhooks are called. */
   readonly agents: readonly string[]

@@ -2,7 +2,7 @@ import { A2AError } from '../model/errors.js'
 import type { AgentKey } from './registry-messages.js'
 
 /** Error codes of a registry. Each of its APIs maps them to its own codes. */
-export const registryErrorCodes = [
+const registryErrorCodes = [
   'INVALID',
   'NOT_FOUND',
   'CONFLICT',

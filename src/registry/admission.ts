@@ -10,7 +10,7 @@ import { limitAdmission, type Rate, RateLimit } from '../server/rate-limit.js'
 import type { Publisher } from './publications.js'
 import type { RateCharge } from './work-queue.js'
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly auth?: Auth | 'none'
   readonly publicRead?: boolean
   readonly isAdmin?: (caller: Caller) => boolean
@@ -34,7 +34,7 @@ export interface Admitted {
   readonly rateCharge: RateCharge
 }
 
-export interface RegistryRequest {
+interface RegistryRequest {
   readonly request: Request
   readonly connection: Connection | undefined
   /** The request changes nothing. */

@@ -74,7 +74,7 @@ const probes = {
   history: true,
 } satisfies NamesOf<ProbeOptions>
 
-export const registryOptions = {
+const registryOptions = {
   limits,
   store: storeOption,
   auth: true,
@@ -117,7 +117,7 @@ export async function createRegistry(options: RegistryOptions = {}): Promise<Reg
 }
 
 /** As `createRegistry`, with a public URL that is known later. */
-export async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
+async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
   assertPublicUrl(options.publicUrl)
   const isOwnHost = options.allowedHosts && createHostCheck(options)
   const log = settleLog(options.log)

@@ -78,7 +78,7 @@ export interface HealthDocument {
   readonly levels: ProbeLevels
 }
 
-export type RecordKey =
+type RecordKey =
   | { readonly kind: 'agent'; readonly key: AgentKey }
   | { readonly kind: 'instance' | 'health'; readonly key: InstanceKey }
 

@@ -1,7 +1,7 @@
 /** Applies the changes of a collection of records to a reader, in order, as they are committed. */
 import type { RecordChange, RecordStore } from '../stores/records.js'
 
-export interface LogReader {
+interface LogReader {
   apply(change: RecordChange): void
   /** Clears the state: the log no longer has all changes since the reader's revision. */
   reset(): void

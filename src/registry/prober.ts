@@ -43,7 +43,7 @@ export interface ProbeOptions {
   readonly history?: number
 }
 
-export interface ProberDeps extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
+interface ProberDeps extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
   readonly records: RecordStore
   readonly probe: Probe
   /** Id of this process. */
@@ -183,7 +183,7 @@ export async function readHistory(records: RecordStore, key: InstanceKey): Promi
   return ((await records.get(probeCollection, instanceId(key)))?.value as readonly ProbeReport[] | undefined) ?? []
 }
 
-export interface ProbeDeps {
+interface ProbeDeps {
   readonly dialer: GuardedDialer
   /** Time limit for each level. */
   readonly timeoutMs: number

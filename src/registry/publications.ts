@@ -46,7 +46,7 @@ export interface Publication extends AgentKey {
   readonly expect?: 'absent' | 'present'
 }
 
-export interface PublicationsDeps {
+interface PublicationsDeps {
   readonly records: RecordStore
   readonly catalog: Catalog
   readonly log: FollowedLog

@@ -3,7 +3,7 @@ import type { CardSummary } from './documents.js'
 import { type Field, type FieldTerms, maxWords, TermIndex } from './term-index.js'
 import { sortInSlices, type WorkShare } from './work-queue.js'
 
-export interface SearchHit {
+interface SearchHit {
   readonly id: string
   /** 0 to 100, relative to the best hit. */
   readonly score: number

@@ -39,7 +39,7 @@ interface IndexedDocument {
 /** Postings that match one wanted term. */
 type Matches = readonly { readonly postings: Postings; readonly weight: number }[]
 
-export interface Hit {
+interface Hit {
   readonly id: string
   readonly score: number
 }

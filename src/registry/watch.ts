@@ -18,7 +18,7 @@ export interface WatchOptions {
   readonly callerKey?: string
 }
 
-export interface WatchesDeps {
+interface WatchesDeps {
   readonly records: RecordStore
   readonly tail: EventTail
   readonly limits: Pick<RegistryLimits, 'maxWatches' | 'maxWatchesPerCaller'>
@@ -228,14 +228,14 @@ class Semaphore {
   }
 }
 
-export interface TailEvent {
+interface TailEvent {
   readonly revision: number
   /** Absent for changes that watchers do not see. */
   readonly event: RegistryEvent | undefined
   readonly text: string
 }
 
-export interface TailFollower {
+interface TailFollower {
   onEvents(): void
   /** The log cannot be read. */
   onError(error: unknown): void
@@ -303,7 +303,7 @@ export class EventTail {
   }
 }
 
-export function tailEvent(change: RecordChange): TailEvent {
+function tailEvent(change: RecordChange): TailEvent {
   const { revision } = change
   const event = eventOf(change)
   return { revision, event, text: event ? frame(JSON.stringify(event), revision) : '' }

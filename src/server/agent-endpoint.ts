@@ -18,7 +18,7 @@ import type { OfferedDialects } from './offered-dialects.js'
 import type { CurrentCards } from './well-known.js'
 import { createCardServer } from './well-known.js'
 
-export interface EndpointDeps {
+interface EndpointDeps {
   /** The card in its v1.0 form. */
   readonly card: AgentCard
   /** The agent's address, without a trailing slash. */

@@ -1,7 +1,7 @@
 /** The path below which the server answers. Frameworks and proxies may have removed it from requests. */
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 
-export interface BasePathOptions {
+interface BasePathOptions {
   readonly basePath?: string
 }
 

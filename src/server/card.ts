@@ -15,12 +15,12 @@ const streamPositions: AgentExtension = {
   description: 'Over gRPC, every event of a stream carries its place in the log, to resume behind it',
 }
 
-export interface GrpcAddress {
+interface GrpcAddress {
   readonly authority: string
   readonly tenant?: string
 }
 
-export interface CardFacts {
+interface CardFacts {
   /** The agent's address, without a slash at its end. */
   readonly url: string
   /** Address of gRPC, as `host:port`, and the tenant that selects the agent there. */

@@ -9,7 +9,7 @@ import type { BindingHandler } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
 import { callerKey, certificateFrom, UnreadAnswers } from './peer-connection.js'
 
-export interface GrpcEndpoint {
+interface GrpcEndpoint {
   /** Takes over a connection whose unread first bytes are the HTTP/2 preface. */
   accept(socket: Socket): void
   close(): Promise<void>

@@ -2,7 +2,7 @@
 import type { CompleteStore } from '../stores/store.js'
 
 /** Undefined for other paths. */
-export type AnswerHealth = (request: Request, path: string) => Promise<Response> | undefined
+type AnswerHealth = (request: Request, path: string) => Promise<Response> | undefined
 
 export function createHealth(isReady: () => Promise<boolean>): AnswerHealth {
   return (request, path) => {

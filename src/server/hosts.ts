@@ -7,7 +7,7 @@ import { clip } from '../model/errors.js'
 import { classifyHost, isHost, isSameHost } from '../net/addresses.js'
 import { type GuardedPort, isLoopback } from './bind.js'
 
-export interface HostOptions {
+interface HostOptions {
   readonly allowedHosts?: readonly string[]
   readonly publicUrl?: string
 }

@@ -39,7 +39,7 @@ export interface Listener {
 const http2Preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const noHttp2 = 'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly deadlines?: Deadlines | undefined
   readonly connections?: ConnectionLimits | undefined
   /** Certificate and key. Absent: no TLS. */
@@ -205,7 +205,7 @@ const defaultMaxPerPublicAddress = 1_000
 /** Minimum time between two log entries, so that a flood of connections does not flood the log. */
 const logEveryMs = 10_000
 
-export function limitConnections(server: Server, limits: ConnectionLimits = {}, log?: Log): void {
+function limitConnections(server: Server, limits: ConnectionLimits = {}, log?: Log): void {
   const { max = defaultMax } = limits
   for (const [name, value] of Object.entries({ max, maxPerAddress: limits.maxPerAddress ?? 1 }))
     if (!(value >= 1)) throw new TypeError(`connections.${name} must be a number from 1 on`)

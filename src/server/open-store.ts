@@ -49,7 +49,7 @@ function noticesTo(log: Log | undefined): (text: string, level?: 'warn' | 'error
 }
 
 /** A store in use. `release` closes it if it was opened here. */
-export interface UsedStore {
+interface UsedStore {
   readonly store: CompleteStore
   release(): Promise<void>
 }

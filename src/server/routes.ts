@@ -43,7 +43,7 @@ export interface Visit {
   readonly connection?: Connection
 }
 
-export interface RoutesParts {
+interface RoutesParts {
   readonly routes: readonly Route[]
   /** The agents of this port, by name. */
   readonly endpoints: ReadonlyMap<string, CallableEndpoint>
@@ -113,10 +113,10 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
   }
 }
 
-export type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
+type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
 
 /** The operations of an agent for a route. `address` is that of the route's caller, for the audit. */
-export function routeService(endpoint: CallableEndpoint, address: CallStart['address']): AgentService {
+function routeService(endpoint: CallableEndpoint, address: CallStart['address']): AgentService {
   const { unary, streaming } = toGeneric(endpoint.service)
   const begin = (operation: Operation, request: unknown, context: CallContext) => {
     const { tenant, caller, dialect = nativeDialect } = context

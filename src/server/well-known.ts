@@ -11,7 +11,7 @@ import { readOnly } from './health.js'
 const maxAgeSeconds = 300
 
 /** Finds the answer to a request for a card; undefined for other paths. */
-export type CardServer = (request: Request, path: string) => (() => Promise<Response>) | undefined
+type CardServer = (request: Request, path: string) => (() => Promise<Response>) | undefined
 
 interface Resource {
   readonly body: string

@@ -34,7 +34,7 @@ import {
 import { viewTask } from './views.js'
 import { Watchers } from './watchers.js'
 
-export interface CompletionOptions {
+interface CompletionOptions {
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
 }

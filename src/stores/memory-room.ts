@@ -58,13 +58,13 @@ interface RankedShare extends HeapEntry {
 }
 
 /** The task that room is made for. `row` is undefined if the task does not exist yet. */
-export interface RoomRequest {
+interface RoomRequest {
   readonly row: Row | undefined
   readonly agent: string
   readonly owner: string
 }
 
-export interface RoomLimits {
+interface RoomLimits {
   readonly maxBytes: number
   readonly maxEndedTasks: number
 }

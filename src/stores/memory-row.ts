@@ -268,7 +268,7 @@ export function scopeId({ agent, tenant, owner }: Scope): string {
   return `${agent}\n${tenant}\n${owner}`
 }
 
-export interface PackedLog {
+interface PackedLog {
   readonly firstSeq: number
   readonly timeMs: number
   readonly rows: readonly (EventBody | Chunks)[]

@@ -92,7 +92,7 @@ export const instruments = {
 } as const satisfies Readonly<Record<string, Instrument>>
 
 /** An agent with metrics. */
-export interface MeasuredAgent {
+interface MeasuredAgent {
   readonly name: string
   readonly stats: () => EngineStats
 }

@@ -18,7 +18,7 @@ import {
 import type { TraceContext } from '../model/trace-context.js'
 
 /** All attribute names: the conventions of OpenTelemetry for generative AI and of A2A are still drafts. */
-export const attributeNames = {
+const attributeNames = {
   operation: 'gen_ai.operation.name',
   agent: 'gen_ai.agent.name',
   contextId: 'gen_ai.conversation.id',
@@ -41,9 +41,9 @@ export const attributeNames = {
 export const operationNames = { agent: 'invoke_agent', workflow: 'invoke_workflow' } as const
 
 /** Attributes of a span, by our names. */
-export type SpanFacts = { readonly [Name in keyof typeof attributeNames]?: string | number | undefined }
+type SpanFacts = { readonly [Name in keyof typeof attributeNames]?: string | number | undefined }
 
-export interface SpanStart {
+interface SpanStart {
   readonly name: string
   readonly kind: 'server' | 'client' | 'internal'
   readonly facts: SpanFacts
@@ -53,7 +53,7 @@ export interface SpanStart {
   readonly startMs?: number
 }
 
-export interface SpanEnd extends SpanFacts {
+interface SpanEnd extends SpanFacts {
   /** Whether the span has the status ERROR. */
   readonly isFailure: boolean
 }

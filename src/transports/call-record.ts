@@ -40,7 +40,7 @@ export interface CallObserver {
   readonly span?: ((call: TracedCall) => CallSpan) | undefined
 }
 
-export interface CallSpan {
+interface CallSpan {
   /** The trace context for work done for the call. */
   readonly trace: TraceContext
   end(record: CallRecord): void
@@ -59,13 +59,13 @@ export interface CallStart {
 }
 
 /** The dialect and operation of a call that was decoded. */
-export interface UnderstoodCall {
+interface UnderstoodCall {
   readonly dialect: { readonly name: string }
   readonly operation: Operation
 }
 
 /** Facts about a call when its span starts. */
-export interface TracedCall extends Partial<UnderstoodCall> {
+interface TracedCall extends Partial<UnderstoodCall> {
   readonly binding?: Binding | undefined
   /** Arrival, in milliseconds since 1970. */
   readonly at: number

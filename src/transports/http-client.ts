@@ -43,7 +43,7 @@ export interface HttpClientOptions {
 }
 
 /** One binding: encodes calls as HTTP requests and decodes the responses. */
-export interface HttpBinding {
+interface HttpBinding {
   /** Throws `UNSUPPORTED_OPERATION` if the dialect lacks the operation. `naming` makes the ids of the request. */
   request(operation: Operation, request: unknown, naming: ClientFacts): OutgoingCall
 }

@@ -40,7 +40,7 @@ function assertResponse(value: unknown): void {
   if (!isResponse) throw new TypeError(`The handler returned ${describeValue(value)}, expected a Response`)
 }
 
-export interface InProcessClientOptions {
+interface InProcessClientOptions {
   /** Limits each unary call. 0: no limit. */
   readonly timeoutMs: number
 }

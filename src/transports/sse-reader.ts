@@ -8,7 +8,7 @@ export interface SseEvent {
   readonly data: string
 }
 
-export interface SseLimits {
+interface SseLimits {
   readonly maxEventBytes: number
   /** The longest silence, comments included. Default: no limit. */
   readonly silenceMs?: number

@@ -35,7 +35,7 @@ export class Heartbeats {
   }
 }
 
-export interface SseStream<Item = StreamItem> {
+interface SseStream<Item = StreamItem> {
   /** The first element, which the caller has requested already. */
   readonly first: Promise<IteratorResult<Item, unknown>>
   readonly rest: ReadAhead<Item>

@@ -129,7 +129,7 @@ function percentilesText({ min, p50, p90, p99, max }: Percentiles): string {
   return `p50 ${p50} ms, p90 ${p90} ms, p99 ${p99} ms (${min} – ${max})`
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly concurrency: number
   /** Absent: as many as fit into the time. */
   readonly requests?: number
@@ -161,7 +161,7 @@ export async function load(call: Call, tally: Tally, options: LoadOptions): Prom
 }
 
 /** A task that ended without success; other commands treat it as an answer. */
-export class FailedTask extends Error {}
+class FailedTask extends Error {}
 
 function kindOf(error: unknown): string {
   if (error instanceof TransportError) return error.failure
@@ -172,7 +172,7 @@ function kindOf(error: unknown): string {
 
 const failures: ReadonlySet<string> = new Set(['TASK_STATE_FAILED', 'TASK_STATE_REJECTED', 'TASK_STATE_CANCELED'])
 
-export function unaryCall(agent: AgentClient, text: string): Call {
+function unaryCall(agent: AgentClient, text: string): Call {
   return async (signal) => {
     const started = performance.now()
     const { state } = await agent.ask(text, { signal })
@@ -182,7 +182,7 @@ export function unaryCall(agent: AgentClient, text: string): Call {
   }
 }
 
-export function streamCall(agent: AgentClient, text: string): Call {
+function streamCall(agent: AgentClient, text: string): Call {
   return async (signal) => {
     const started = performance.now()
     let firstMs: number | undefined
@@ -208,7 +208,7 @@ export interface Sample {
   readonly events?: number
 }
 
-export interface Percentiles {
+interface Percentiles {
   readonly min: number
   readonly mean: number
   readonly p50: number

@@ -197,7 +197,7 @@ function graphCommand(): Command {
     })
 }
 
-export interface GraphTextOptions {
+interface GraphTextOptions {
   /** The run has ended: steps that still count as running were abandoned. */
   readonly isOver: boolean
   readonly nowMs: number

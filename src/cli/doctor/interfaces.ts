@@ -17,7 +17,7 @@ import {
   type Verdict,
 } from './probe.js'
 
-export interface AnsweringInterface {
+interface AnsweringInterface {
   readonly entry: AgentInterface
   readonly context: CheckContext
 }

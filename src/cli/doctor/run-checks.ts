@@ -21,7 +21,7 @@ import {
 } from './probe.js'
 import { checkSending, checkSubscription } from './streams.js'
 
-export interface DoctorOptions {
+interface DoctorOptions {
   readonly ref: string
   /** Text of the message; absent: no message is sent. */
   readonly text?: string

@@ -15,7 +15,7 @@ import {
   sourcesIn,
 } from './credential.js'
 
-export interface AuthorizerOptions {
+interface AuthorizerOptions {
   /** Origins that get credentials, beginning with the one that the user named. */
   readonly origins: readonly string[]
   /** Returns the sender for authorization servers. Default: a guarded sender. */

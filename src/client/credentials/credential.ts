@@ -75,7 +75,7 @@ export function bearerHeader(token: string): Credential {
 }
 
 /** Options of `apiKeyCredential`. */
-export interface ApiKeyCredentialOptions {
+interface ApiKeyCredentialOptions {
   /** Name of the header, parameter or cookie for agents whose card names none. Default `X-API-Key`. */
   readonly name?: string
   /** Default `header`. */

@@ -9,7 +9,7 @@ import { type FlowCall, type FlowName, type FlowOptions, refresh, runFlow } from
 import { findServer, originsToDial, type ServerOptions } from './oauth2-server.js'
 
 /** A token in a `TokenStore`. */
-export interface StoredToken {
+interface StoredToken {
   /** Absent after an agent rejected it, if there is a refresh token. */
   readonly accessToken?: string
   readonly refreshToken?: string

@@ -311,7 +311,7 @@ export function isStreamResult(wire: unknown): boolean {
 }
 
 /** An event, and whether it is a delta of the response. */
-export interface Happened {
+interface Happened {
   readonly event: StreamResponse
   readonly isDelta: boolean
 }
@@ -327,7 +327,7 @@ export function decodeStreamResult(wire: unknown, known: Known): readonly Stream
   return readStreamResult(wire, known).map(({ event }) => event)
 }
 
-export function readStreamResult(wire: unknown, known: Known): readonly Happened[] {
+function readStreamResult(wire: unknown, known: Known): readonly Happened[] {
   const { task, events = [] } = decodeOrThrow(result, wire)
   return events.map((event) => readEvent(event, task, known))
 }

@@ -48,7 +48,7 @@ export interface Authentication {
 }
 
 /** Absent when v0.1 has no name for any scheme of the card. */
-export function authenticationOf({ securitySchemes = {} }: AgentCard): Authentication | undefined {
+function authenticationOf({ securitySchemes = {} }: AgentCard): Authentication | undefined {
   const hints: Record<string, object> = {}
   const schemes = new Set<string>()
   for (const scheme of Object.values(securitySchemes)) {

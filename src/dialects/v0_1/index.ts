@@ -7,7 +7,7 @@ import { createStreamEncoder } from './stream.js'
 import { encodeTask } from './tasks.js'
 import { exampleMessage, go, standard } from './wire-form.js'
 
-export interface V0_1Options {
+interface V0_1Options {
   /** The published v0.1, or that of the community Go library. Default `standard`. */
   readonly profile?: 'standard' | 'go'
 }

@@ -173,7 +173,7 @@ const readArtifactEvent = object<ReadArtifactEvent>({
 })
 
 /** Values that the events of a stream do not carry. */
-export interface EventFacts {
+interface EventFacts {
   readonly contextId?: string
   newId(): string
 }

@@ -21,13 +21,13 @@ import { encodeMessage, isStrings, type ReadMessage, readMessage, toMessage, typ
 import { encodePart, part, type WirePart } from './parts.js'
 import { noteState, readState, state, type WireForm } from './wire-form.js'
 
-export interface WireStatus {
+interface WireStatus {
   readonly state: string
   readonly message?: WireMessage | undefined
   readonly timestamp?: string | undefined
 }
 
-export interface WireArtifact {
+interface WireArtifact {
   readonly artifactId?: string | undefined
   readonly name?: string | undefined
   readonly description?: string | undefined

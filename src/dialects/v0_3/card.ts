@@ -107,7 +107,7 @@ function mergedEach(older: object | undefined, newer: object): Record<string, ob
   )
 }
 
-export function encodeScheme(scheme: SecurityScheme, shape: Shape): Wire {
+function encodeScheme(scheme: SecurityScheme, shape: Shape): Wire {
   if ('oauth2SecurityScheme' in scheme) {
     const oauth2 = { ...scheme.oauth2SecurityScheme, flows: encodeFlows(scheme.oauth2SecurityScheme.flows) }
     return shape === 'json' ? { type: 'oauth2', ...oauth2 } : { oauth2SecurityScheme: oauth2 }
@@ -134,7 +134,7 @@ function encodeFlows({ authorizationCode, clientCredentials, implicit, password 
   }
 }
 
-export function encodeRequirement(requirement: SecurityRequirement, shape: Shape): Wire {
+function encodeRequirement(requirement: SecurityRequirement, shape: Shape): Wire {
   if (shape === 'proto') return { ...requirement }
   const schemes = Object.entries(requirement.schemes ?? {})
   return Object.fromEntries(schemes.map(([name, { list = [] }]) => [name, list]))

@@ -78,7 +78,7 @@ type Requests<E> = Readonly<Record<Exclude<Operation, 'listTasks'>, E>>
 const sendJson = of((request: SendMessageRequest) => encodeSend(request, jsonForm))
 
 /** Drafts between 0.3 and 1.0 added `tasks/list` to JSON-RPC; servers without it answer "method not found". */
-export const jsonRequests: Readonly<Record<Operation, Encode>> = {
+const jsonRequests: Readonly<Record<Operation, Encode>> = {
   sendMessage: sendJson,
   sendStreamingMessage: sendJson,
   getTask: of(({ id, historyLength }: GetTaskRequest) =>
@@ -129,7 +129,7 @@ function createConfig(config: TaskPushNotificationConfig): Wire {
     : { parent, configId: config.id, config: { name, pushNotificationConfig } }
 }
 
-export const grpcRequests: Requests<Encode> = {
+const grpcRequests: Requests<Encode> = {
   sendMessage: sendProto,
   sendStreamingMessage: sendProto,
   getTask: of(({ id, historyLength }: GetTaskRequest) =>
@@ -216,7 +216,7 @@ function withTask(config: TaskPushNotificationConfig, { taskId = '' }: Known): T
 
 const taskLists = inEveryPartForm((form) => lenientTaskList(task[form]))
 
-export function decodersOf(formFor: WireFormFor): Readonly<Record<Operation, Decode>> {
+function decodersOf(formFor: WireFormFor): Readonly<Record<Operation, Decode>> {
   return {
     sendMessage(answer, request, facts): SendMessageResponse {
       const read = filledAnswer(decodeEvent(withRole(answer), formFor(facts)), knownFrom(request, facts))
@@ -260,7 +260,7 @@ function cut(read: Task, historyLength: number | undefined): Task {
 /**
  * A stream ends at an event marked as final, at a message, and at a task that has already ended (R3-STRM-5, RM-STR-6).
  */
-export function streamDecoderOf(formFor: WireFormFor): (stream: StreamRequest) => StreamDecoder {
+function streamDecoderOf(formFor: WireFormFor): (stream: StreamRequest) => StreamDecoder {
   return (stream) => {
     const as = formFor(stream.facts)
     return createStreamDecoder(stream, { decode: (data): StreamResponse => decodeEvent(withRole(data), as), isLast })

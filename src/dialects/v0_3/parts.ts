@@ -19,7 +19,7 @@ import type { FileEncoding } from '../quirks.js'
 import { inEveryPartForm, type PartForm, reserved, type Wire, type WireForm, withoutKeys } from './wire-form.js'
 
 /** Decodes file content of either encoding to base64. */
-export const protoBytes: Readonly<Record<FileEncoding, Decoder<string>>> = {
+const protoBytes: Readonly<Record<FileEncoding, Decoder<string>>> = {
   raw: bytes,
   // A peer of this form may still follow the protobuf: content that is not base64 text must be raw bytes.
   base64: converted(bytes, (value) => readText(value, () => true) ?? value),

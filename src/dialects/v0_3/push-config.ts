@@ -9,7 +9,7 @@ import type { Shape, Wire, WireForm } from './wire-form.js'
  * signs inside an id are percent-encoded, so that the name can be parsed (RM-ID-3).
  */
 
-export interface ResourceName {
+interface ResourceName {
   readonly taskId: string
   readonly configId?: string
 }

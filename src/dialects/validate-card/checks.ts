@@ -183,7 +183,7 @@ function isSecret(name: string, value: string): boolean {
 
 const maxHeaderLength = 8192
 
-export interface SignatureRules {
+interface SignatureRules {
   /** The rule about the members. */
   readonly shape: string
   /** The rule about the protected header; absent if the version has none. */

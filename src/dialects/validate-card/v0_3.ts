@@ -94,7 +94,7 @@ function hasPath(url: unknown): boolean {
 }
 
 /** v0.1 has the same capabilities, except extensions. */
-export function checkCapabilitiesOf03(capabilities: Place, requirement: string): void {
+function checkCapabilitiesOf03(capabilities: Place, requirement: string): void {
   if (!requireObject(capabilities, requirement)) return
   for (const name of ['streaming', 'pushNotifications', 'stateTransitionHistory'])
     checkFlag(capabilities.at(name), requirement)

@@ -41,7 +41,7 @@ import { assertAnswer, assertInputModes, assertPush, type SkillSchemas } from '.
 import type { Idempotency } from './idempotency.js'
 import { assertWebhook, type PushConfigs } from './push-configs.js'
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly agent: Agent
   readonly store: Pick<CompleteStore, 'append' | 'find' | 'load'>
   readonly clock: Clock

@@ -5,7 +5,7 @@ import type { CompleteStore, IdempotencyKey, KeyedSend, Scope } from '../../stor
 import { maxIdLength } from '../limits.js'
 import type { EngineSettings } from '../settings.js'
 
-export interface IdempotencyDeps {
+interface IdempotencyDeps {
   readonly store: Pick<CompleteStore, 'findKey'>
   readonly settings: Pick<EngineSettings, 'idempotencyMs' | 'dedupeByMessageId'>
 }

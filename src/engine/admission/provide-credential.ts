@@ -28,7 +28,7 @@ export interface ProvidedCredential {
 
 export const credentialNames = { taskId: true, credential: true, caller: true } satisfies NamesOf<ProvidedCredential>
 
-export interface CredentialDeps {
+interface CredentialDeps {
   readonly agent: string
   readonly store: Pick<Store, 'load'>
   readonly running: RunningTasks<Run>

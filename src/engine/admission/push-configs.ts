@@ -23,7 +23,7 @@ import type { PushSecrets } from '../settings.js'
 /** Rejects with a message for the caller when the server must not call a webhook's URL. */
 export type CheckWebhook = (url: string) => Promise<void>
 
-export interface PushConfigDeps {
+interface PushConfigDeps {
   readonly agent: Agent
   readonly deliveries: Pick<DeliveryStore, 'putConfig' | 'getConfig' | 'listConfigs' | 'deleteConfig'>
   readonly clock: Pick<Clock, 'newId'>

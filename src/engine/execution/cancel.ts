@@ -15,7 +15,7 @@ import type { Run } from './run.js'
 import { cancelRequest } from './stop.js'
 import type { RunningTasks } from './usage.js'
 
-export interface CancelDeps {
+interface CancelDeps {
   readonly agent: string
   readonly store: Pick<CompleteStore, 'append' | 'find' | 'load'>
   readonly clock: Pick<Clock, 'now'>

@@ -10,7 +10,7 @@ export const maxBufferEvents = 256
 const maxBufferBytes = 256 * 1024
 
 /** Events that were taken from the buffer. */
-export interface TakenEvents {
+interface TakenEvents {
   readonly bodies: readonly EventBody[]
   readonly bytes: number
 }
@@ -97,7 +97,7 @@ export interface PendingCommit extends TakenEvents {
 export type CommitOutcome = AppendOutcome['result']
 
 /** Changes that a commit makes to the task's record. */
-export interface CommitSummary {
+interface CommitSummary {
   readonly status: { readonly state: TaskState; readonly timeMs: number } | undefined
   readonly visibility: 'task' | 'message' | undefined
   readonly isEnd: boolean

@@ -24,7 +24,7 @@ import { Run, type RunDeps, type RunStart } from './run.js'
 import { waitAtMost } from './stop.js'
 import type { CallerBytes, RunningTasks } from './usage.js'
 
-export interface ExecutionDeps {
+interface ExecutionDeps {
   readonly agent: Agent
   readonly store: Pick<EngineStore, 'append' | 'find' | 'load' | 'read' | 'leases' | 'changes'>
   readonly clock: Clock

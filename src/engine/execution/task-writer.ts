@@ -42,7 +42,7 @@ export interface WriterDeps {
   readonly onError: (error: unknown, taskId: string) => void
 }
 
-export interface WriterStart {
+interface WriterStart {
   readonly key: TaskKey
   readonly fold: TaskFold
   /** The size of the task in the store. */

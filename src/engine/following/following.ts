@@ -13,7 +13,7 @@ import { type ReaderDeps, TaskReader } from './task-reader.js'
 import { type StreamDeps, type StreamOpening, TaskStream, TurnWatch } from './task-stream.js'
 import { Topics, type TopicsDeps } from './topic.js'
 
-export interface FollowingDeps extends Omit<ReaderDeps, 'agent'>, Omit<TopicsDeps, 'agent'> {
+interface FollowingDeps extends Omit<ReaderDeps, 'agent'>, Omit<TopicsDeps, 'agent'> {
   readonly agent: Agent
   readonly store: ReaderDeps['store'] & TopicsDeps['store']
   /** Logs unexpected errors and converts them for the caller. */

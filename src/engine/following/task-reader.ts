@@ -40,13 +40,13 @@ export interface ReaderDeps {
 }
 
 /** A task and its position in the log, read together. */
-export interface TaskSnapshot {
+interface TaskSnapshot {
   readonly task: Task
   readonly seq: number
 }
 
 /** The caller that reads a task. Without an operation that can be shared, it must own the task. */
-export interface Viewer extends Pick<CallContext, 'caller' | 'tenant'> {
+interface Viewer extends Pick<CallContext, 'caller' | 'tenant'> {
   readonly operation?: SharingOperation
 }
 

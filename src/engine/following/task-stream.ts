@@ -16,7 +16,7 @@ import type { Tally } from '../limits.js'
 import { type TaskReader, trimHistory } from './task-reader.js'
 import type { Batch, Follower, Topic, Topics } from './topic.js'
 
-export type WatchKind = 'unary' | 'stream' | 'subscription'
+type WatchKind = 'unary' | 'stream' | 'subscription'
 
 /**
  * Finds the last event for one reader. A sender's call or stream ends at a state reached in or after its own turn (E-1);

@@ -53,7 +53,7 @@ interface Facet {
   uncounted: number
 }
 
-export interface Facets {
+interface Facets {
   count(found: FoundAgent): void
   buckets(): Promise<object>
 }
@@ -178,7 +178,7 @@ const orders: Readonly<Record<string, (found: FoundAgent) => SortKey>> = {
   created_at: ({ agent }) => agent.document.createdMs,
 }
 
-export interface ListOrder {
+interface ListOrder {
   readonly keyOf: (found: FoundAgent) => SortKey
   readonly compare: (a: { readonly key: SortKey }, b: { readonly key: SortKey }) => number
 }
@@ -243,12 +243,12 @@ export function buildEntry(found: FoundAgent, source: EntrySource): CatalogEntry
   return Object.fromEntries(all.filter(([, value]) => value !== undefined)) as CatalogEntry // all members, in order
 }
 
-export type ReadValues = (found: FoundAgent, source: EntrySource) => readonly string[]
+type ReadValues = (found: FoundAgent, source: EntrySource) => readonly string[]
 
 const maxPathLength = 200
 
 /** Creates a reader of the strings and numbers at a path such as `metadata.namespace`; lists are flattened. */
-export function readerOf(path: string): ReadValues {
+function readerOf(path: string): ReadValues {
   if (path === 'publisher') return (_, { publisher }) => [publisher]
   if (path.length > maxPathLength) throw new RegistryError('INVALID', `${path.slice(0, 40)}… is not a field`)
   const [first = '', ...names] = path.split('.').slice(0, 8)
@@ -264,11 +264,11 @@ export function readerOf(path: string): ReadValues {
   }
 }
 
-export function displayNameOf(found: FoundAgent): string {
+function displayNameOf(found: FoundAgent): string {
   return documentOf(found)?.card.name ?? found.agent.key.name
 }
 
-export function updatedMsOf({ agent: { document }, version }: FoundAgent): number {
+function updatedMsOf({ agent: { document }, version }: FoundAgent): number {
   return versionIn(document, version)?.updatedMs ?? document.createdMs
 }
 
@@ -280,7 +280,7 @@ export function documentOf({ instances }: FoundAgent): InstanceSummary | undefin
  * Encodes a name injectively with letters, digits, dots, dashes and underscores. A name with other characters, or one that
  * starts with `_`, becomes `_` and the name with each special byte as `_` and two hexadecimal digits.
  */
-export function urnSegment(name: string): string {
+function urnSegment(name: string): string {
   if (/^[a-zA-Z0-9.-][a-zA-Z0-9._-]*$/.test(name)) return name
   const escaped = Array.from(Buffer.from(name), (byte) => {
     const character = String.fromCharCode(byte)

@@ -15,7 +15,7 @@ import {
   readAll,
 } from './route-group.js'
 
-export const nacosPath = '/nacos/v3/admin/ai/a2a'
+const nacosPath = '/nacos/v3/admin/ai/a2a'
 
 export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): RouteGroup {
   const save = async ({ publisher }: RegistryCall, form: URLSearchParams, expect: 'absent' | 'present') => {

@@ -241,7 +241,7 @@ const findDone = `SELECT s.place::int, t.fence, t.lease_owner, t.lanes > 0, t.ru
  * booleans are short and stay literals.
  */
 
-export function textArray(values: readonly (string | null)[]): Buffer {
+function textArray(values: readonly (string | null)[]): Buffer {
   let size = headerBytes
   const lengths = values.map((value) => (value === null ? -1 : Buffer.byteLength(value)))
   for (const length of lengths) size += lengthBytes + Math.max(length, 0)
@@ -257,7 +257,7 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return bytes
 }
 
-export function literalArray(values: readonly (number | boolean | null)[]): string {
+function literalArray(values: readonly (number | boolean | null)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join()}}`
 }
 

@@ -331,7 +331,7 @@ export interface Notice {
 /** Postgres limits a payload to this length in its default build. */
 const maxPayloadLength = 8_000
 
-export function parseNotice(payload: string): Notice | undefined {
+function parseNotice(payload: string): Notice | undefined {
   if (payload.length > maxPayloadLength) return undefined
   const [sender = '', ...words] = payload.split(' ')
   const tasks = new Map<string, number>()

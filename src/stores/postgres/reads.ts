@@ -29,14 +29,14 @@ const batchesPerRead = 32
 const bytesPerRead = 256 * 1024
 
 /** The columns of a record. The database compares the lease with its clock: 1 if it is held, else 0. */
-export const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
+const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
   t.lease_owner, (t.lease_until > dragoman.now_ms())::int, t.state, t.status_last, t.bytes`
-export const recordTables =
+const recordTables =
   'dragoman.tasks t JOIN dragoman.agents a ON a.id = t.agent JOIN dragoman.scopes s ON s.id = t.scope'
 
 type LoadedRow = [...RecordRow, head: string | null, artifacts: string | null]
 
-export const columnsOfRecord = 15
+const columnsOfRecord = 15
 
 export class Reads {
   readonly #database: Database

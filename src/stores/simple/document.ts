@@ -15,7 +15,7 @@ export type Entry = { readonly at: number } & (
   | { readonly deleteConfig: string }
 )
 
-export interface TaskDocument {
+interface TaskDocument {
   readonly key: TaskKey
   readonly entries: readonly Entry[]
   /** By the id of the config. */
@@ -164,7 +164,7 @@ export class DocumentCache {
   }
 }
 
-export interface ReplayDeps {
+interface ReplayDeps {
   readonly onNotice: (text: string, level?: 'warn' | 'error') => void
   /** Sets the clock of the memory; undefined is now. */
   readonly at: (ms: number | undefined) => void

@@ -117,7 +117,7 @@ async function writeSynced(path: string, text: string): Promise<void> {
  * Locks the folder and returns the function that unlocks it. Throws if this or another process has locked it. The lock is
  * that of an empty SQLite file: the system releases it when the process dies.
  */
-export async function lockFolder(folder: string): Promise<() => void> {
+async function lockFolder(folder: string): Promise<() => void> {
   // Stores on functions need no lock, and so no database library.
   const { default: Database } = await loadPackage('The file store', 'libsql', import('libsql'))
   const lock = new Database(join(folder, 'lock'), { timeout: 0 })

@@ -81,7 +81,7 @@ const graceMs = 60_000
 export const maxLeases = 4
 
 /** The epoch of clocks that can be set. */
-export const wallEpoch = 'wall'
+const wallEpoch = 'wall'
 
 export function systemLeaseClock(): LeaseClock {
   const epoch = bootId()
@@ -131,7 +131,7 @@ function storedEpoch(db: Database.Database): string {
 }
 
 /** While this process runs its boot id stays: another epoch means that another kernel uses the file. */
-export function assertEpoch({ sql, epoch }: Session): void {
+function assertEpoch({ sql, epoch }: Session): void {
   const [stored] = sql.epoch.get() as [string] // one row
   if (stored !== epoch)
     throw new Error(

@@ -14,7 +14,7 @@ import { fromStorable, toStorable } from '../rows.js'
 import type { GroupCommit, SqliteChanges } from './commits.js'
 import type { Statement } from './session.js'
 
-export interface RecordsDeps {
+interface RecordsDeps {
   readonly db: Database.Database
   readonly commits: GroupCommit
   now(): number

@@ -22,7 +22,7 @@ export interface Session {
 }
 
 /** Watchers to notify after the commit. */
-export interface Touched {
+interface Touched {
   /** Tasks, with their last sequence. */
   readonly tasks: Map<string, number>
   /** Agents with runnable tasks without a lease. */

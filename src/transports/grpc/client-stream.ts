@@ -105,7 +105,7 @@ export function decodeBytes({ rpc, name }: ClientRpc, bytes: Buffer): object {
 }
 
 /** The events of one message of a stream. */
-export function decodeItems(decoder: StreamDecoder, message: object): readonly StreamItem[] {
+function decodeItems(decoder: StreamDecoder, message: object): readonly StreamItem[] {
   const { data, seq } = takePosition(message)
   const items: StreamItem[] = []
   addItems(

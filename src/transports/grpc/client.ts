@@ -137,7 +137,7 @@ function same(bytes: Buffer): Buffer {
   return bytes
 }
 
-export interface GrpcTls {
+interface GrpcTls {
   /** Trusted authorities, PEM. Default: those of Node. */
   readonly ca?: string | Buffer
   /** Client certificate and its `key`, PEM. */
@@ -145,7 +145,7 @@ export interface GrpcTls {
   readonly key?: string | Buffer
 }
 
-export interface ChannelOptions {
+interface ChannelOptions {
   /** `host:port`, as in cards; also `http://…`, `https://…` and `dns:///…` (R-GRPC-5). */
   readonly authority: string
   /**
@@ -166,7 +166,7 @@ const keepaliveMs = 6 * 60_000
 const firstReconnectMs = 100
 const maxReconnectMs = 2_000
 
-export function openChannel(options: ChannelOptions): Client {
+function openChannel(options: ChannelOptions): Client {
   const { host, port, isTls } = parseAuthority(options)
   const pinned = options.addresses && pinnedTarget(options.addresses, port)
   return new Client(pinned ?? `dns:///${host}:${port}`, isTls ? encrypted(options) : credentials.createInsecure(), {

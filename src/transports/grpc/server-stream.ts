@@ -9,7 +9,7 @@ import { type PreparedCall, positionExtension } from '../transport.js'
 /** Bytes buffered for the reader before reading of the log pauses. */
 const highWaterMark = 64 * 1024
 
-export interface OutgoingStream {
+interface OutgoingStream {
   readonly operation: Operation
   readonly prepared: PreparedCall
   readonly encodeItem: (item: StreamItem) => object
@@ -110,7 +110,7 @@ function positioned(message: object, seq: number | undefined): object {
 const maxBytes = 4 * 1024 * 1024
 
 /** Counts the unread bytes of all streams of one HTTP/2 connection. At the limit, they stop reading their logs (E-5). */
-export class SessionBytes {
+class SessionBytes {
   #bytes = 0
   #waiting = new Set<() => void>()
 

@@ -16,7 +16,7 @@ import {
 } from './gen/google-rpc.js'
 import { type MessageCodec, messageCodec } from './messages.js'
 
-export const detailsTrailer = 'grpc-status-details-bin'
+const detailsTrailer = 'grpc-status-details-bin'
 
 const statusCodec = messageCodec([readStatus, writeStatus])
 const detailCodecs: ReadonlyMap<string, MessageCodec> = new Map([

@@ -194,9 +194,9 @@ function formOf({ jsonrpc }: Dialect): JsonRpcForm {
   return jsonrpc as JsonRpcForm // the endpoint's dialects all have one
 }
 
-export type RequestId = string | number | null
+type RequestId = string | number | null
 
-export interface RpcRequest {
+interface RpcRequest {
   /** The version of the envelope. */
   readonly jsonrpc: unknown
   readonly method: string
@@ -204,18 +204,18 @@ export interface RpcRequest {
 }
 
 /** The id, if it is valid. Errors about the envelope carry it too. */
-export function requestIdOf(body: unknown): RequestId {
+function requestIdOf(body: unknown): RequestId {
   const id = isObject(body) ? body.id : null
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
 }
 
 /** JSON-RPC 2.0, section 4.1. A request with `id: null` is not a notification. */
-export function isNotification(body: unknown): boolean {
+function isNotification(body: unknown): boolean {
   return isObject(body) && body.id === undefined
 }
 
 /** Reads everything but the version, whose check depends on the dialect. */
-export function readEnvelope(body: unknown): RpcRequest {
+function readEnvelope(body: unknown): RpcRequest {
   if (Array.isArray(body)) throw invalid('batches are not supported')
   if (!isObject(body)) throw invalid('must be a JSON-RPC object')
   const { jsonrpc, id, method, params } = body
@@ -230,7 +230,7 @@ export function readEnvelope(body: unknown): RpcRequest {
 }
 
 /** Throws if no dialect accepts the version. Some accept other values than `2.0`. */
-export function assertEnvelopeVersion(jsonrpc: unknown, forms: readonly JsonRpcForm[]): void {
+function assertEnvelopeVersion(jsonrpc: unknown, forms: readonly JsonRpcForm[]): void {
   if (jsonrpc === '2.0' || forms.some(({ envelopeVersions }) => envelopeVersions?.includes(jsonrpc))) return
   throw invalid('jsonrpc must be "2.0"')
 }
@@ -239,10 +239,10 @@ function invalid(what: string): A2AError {
   return new A2AError('INVALID_REQUEST', `Request payload validation error: ${what}`)
 }
 
-export function resultPrefix(id: RequestId): string {
+function resultPrefix(id: RequestId): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
 }
 
-export function errorEnvelope(id: RequestId, error: A2AError, form: JsonRpcForm): string {
+function errorEnvelope(id: RequestId, error: A2AError, form: JsonRpcForm): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: form.encodeError(error) })
 }
