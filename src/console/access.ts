@@ -72,6 +72,7 @@ export class Access {
   readonly #sessions = new Map<string, Entry>()
 
   constructor(options: AccessOptions, deps: SessionDeps) {
+    assertLogin(options.auth)
     this.#options = options
     this.#deps = deps
     this.#login = options.auth && createLogin(options.auth, this.#failures)
@@ -204,11 +205,14 @@ interface Login {
   admit(request: Request, typed: unknown, connection: Connection): Promise<void>
 }
 
+/** Rejects `'none'` and an empty list: users of the console can call its agents with their stored credentials. */
+export function assertLogin(auth: unknown): void {
+  if (auth === 'none' || (Array.isArray(auth) && auth.length === 0))
+    throw new TypeError('A console needs authentication: give `auth` a scheme, or omit it to use a token')
+}
+
 /** A login with `auth`. The required credentials are described as on an agent card, so that the page needs one form only. */
 function createLogin(auth: Auth, failures: RateLimit): Login {
-  // Users of the console can call its agents with their stored credentials.
-  if (!Array.isArray(auth) || auth.length === 0)
-    throw new TypeError('A console needs authentication: give `auth` a scheme, or omit it to use a token')
   const requirements = requirementsOf(auth)
   const asks = cardSecurity(requirements)
   const admit = createAdmit(requirements)

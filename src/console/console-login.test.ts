@@ -128,7 +128,7 @@ describe('a console with auth', () => {
   })
 
   it('rejects invalid credentials', async () => {
-    await using served = await serveConsole({ auth: [apiKey('open sesame')] })
+    await using served = await serveConsole({ auth: apiKey('open sesame') })
     const nonsense: unknown[] = [
       null,
       [],

@@ -14,7 +14,7 @@ import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
 import { type ConnectionOptions, connectionOptions, type PortOptions, portOptions } from '../server/options.js'
 import { parseJson, readBody } from '../transports/read-json.js'
-import { Access, type AccessOptions, hostOf } from './access.js'
+import { Access, type AccessOptions, assertLogin, hostOf } from './access.js'
 import { Redirects } from './agent-credentials.js'
 import { type ConsoleSession, type SessionRefusal, tabHeader } from './console-api.js'
 import { readPageFiles } from './page-files.js'
@@ -240,6 +240,7 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
   assertOptions('serveConsole', options, optionNames)
   assertPublicUrl(options.publicUrl)
   const isLocal = isLoopback(options.host)
+  assertLogin(options.auth)
   const { token = isLocal || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
   const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]
   let front: ReturnType<typeof assembleConsole> | undefined

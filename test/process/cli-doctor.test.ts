@@ -62,7 +62,7 @@ describe('dragoman doctor on our server', () => {
         check: 'Google ADK',
         verdict: 'note',
         what: `rejects this card: the interface localhost:${port} is not a URL`,
-        advice: 'serve without gRPC for ADK clients: --no-grpc, or grpc: false',
+        advice: 'serve without gRPC for ADK clients: --no-grpc, or advanced: { grpc: false }',
       },
     ])
     await using plain = await startServer(['--echo', '--no-grpc'])

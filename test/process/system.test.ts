@@ -265,7 +265,7 @@ describe('npm start', () => {
       first.signal('SIGINT')
       expect(await first.ended).toBe(0)
       expect(first.stdout).toMatch(
-        /\nStopped\. Tasks are kept in sqlite:\.dragoman\/system\.sqlite; .* delete \.dragoman\/\.\n$/,
+        /\nStopped\. Tasks are kept in sqlite:\.dragoman\/system\.sqlite; delete \.dragoman\/ to start without data\.\n$/,
       )
     }
     await using second = await startSystem(own.path, args)
