@@ -219,7 +219,7 @@ async function readCertificate({ clientCert, clientKey }: CertificateOptions): P
   return mutualTls({ cert: cert ?? '', key: key ?? '' })
 }
 
-/** Redacts the value of every given header, whatever its name. */
+/** Redacts the value of every given header. */
 function printWire(entry: WireEntry, secrets: Readonly<Record<string, string>>): void {
   const { direction, binding, what, status, headers = {}, body, ms } = entry
   const values = Object.values(secrets).filter((value) => value !== '')

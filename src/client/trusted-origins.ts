@@ -1,7 +1,7 @@
 /**
  * Origins that a client may call, and origins that get the user's headers and credentials.
  *
- * The user vouches for an address and for a card that the user passes. Anyone may have published a card that a registry
+ * The user vouches for an address and for a card that the user passes. An unknown party may have published a card that a registry
  * returns: its interfaces are dialled through the address guard, and get credentials only if the user allows the origin or
  * trusts the signature of the card.
  */
@@ -99,7 +99,7 @@ export function trustedOriginsOfFound(
 
 /**
  * Returns the origins that get credentials for a card from the user. A card may be used on another port of its host, but
- * that port may belong to someone else, so it gets no credentials. A user who passes a card vouches for all its interfaces.
+ * that port may belong to another party, so it gets no credentials. A user who passes a card vouches for all its interfaces.
  */
 export function trustedOrigins(
   cardOrigin: string | undefined,

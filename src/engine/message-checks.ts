@@ -79,7 +79,7 @@ export function skillSchemasOf({ card }: Agent): SkillSchemas | undefined {
         const result = await firstFit(outputs, part.data)
         if (result.issues) {
           const faults = result.issues.map((issue) => violation('data', issue))
-          throw new Error(`Output does not fit the declared schema: ${faults.map(spell).join('; ')}`)
+          throw new Error(`Output does not fit the declared schema: ${faults.map(violationText).join('; ')}`)
         }
       }
     },
@@ -109,10 +109,10 @@ function violation(field: string, issue: StandardSchemaV1.Issue): FieldViolation
 }
 
 function invalid(violations: readonly FieldViolation[]): A2AError {
-  return new A2AError('INVALID_PARAMS', violations.map(spell).join('; '), { violations })
+  return new A2AError('INVALID_PARAMS', violations.map(violationText).join('; '), { violations })
 }
 
-function spell({ field, description }: FieldViolation): string {
+function violationText({ field, description }: FieldViolation): string {
   return `${field}: ${description}`
 }
 
@@ -129,7 +129,7 @@ export function assertAnswer(question: Message | undefined, message: Message): v
   const answer = readAnswer(question, message)
   if ('message' in answer) return
   const { violations } = answer
-  const faults = violations.map(spell).join('; ')
+  const faults = violations.map(violationText).join('; ')
   throw new A2AError('INVALID_PARAMS', `The answer does not fit the form of the question: ${faults}`, { violations })
 }
 

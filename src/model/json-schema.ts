@@ -258,7 +258,7 @@ class SchemaCheck {
     return { fits, isPartial }
   }
 
-  /** Equal values have equal texts, whatever the order of members. */
+  /** Equal values have equal texts, for every order of members. */
   #canonical(value: JsonValue): string {
     this.#spend(typeof value === 'string' ? 1 + value.length / charactersPerStep : 1)
     if (Array.isArray(value)) return `[${value.map((each: JsonValue) => this.#canonical(each)).join()}]`

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import type { EventBody, TaskEvent } from './event.js'
 import { isTerminal, type Task, type TaskState, taskStates } from './task.js'
-import { applyEvent, foldEvents, TaskFold } from './task-fold.js'
+import { foldEvents, TaskFold } from './task-fold.js'
 
 const task: Task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
 
@@ -20,7 +20,14 @@ function chunk(text: string, append: boolean, lastChunk = false): EventBody {
   return { artifactUpdate: { taskId: 't', contextId: 'c', artifact, append, lastChunk } }
 }
 
-describe('applyEvent', () => {
+/** Returns the task after one more event. */
+function applyEvent(before: Task, event: TaskEvent): Task {
+  return TaskFold.from(before, event.seq - 1)
+    .apply(event)
+    .snapshot() as Task // `from` was given a task, so there is one
+}
+
+describe('TaskFold', () => {
   it(proves('R-TASK-2', 'rejects every change of a terminal task'), () => {
     for (const state of taskStates.filter(isTerminal)) {
       const ended = { ...task, status: { state } }

@@ -1,6 +1,5 @@
 /**
- * A task is the fold of its events. `TaskFold` is the only code that changes a task; `applyEvent` is a pure function
- * that does the same.
+ * A task is the fold of its events. `TaskFold` is the only code that changes a task.
  *
  * States (R-TASK-6): SUBMITTED → anything; WORKING ↔ INPUT_REQUIRED, AUTH_REQUIRED → any terminal
  * state; a terminal state → nothing.
@@ -234,13 +233,6 @@ export class TaskFold {
 
 function headOf({ id, contextId, status, metadata }: Task): TaskHead {
   return { id, contextId, status, metadata }
-}
-
-/** Returns the task after one more event. Pure: does not change the given task. */
-export function applyEvent(task: Task, event: TaskEvent): Task {
-  return TaskFold.from(task, event.seq - 1)
-    .apply(event)
-    .snapshot() as Task // `from` was given a task, so there is one
 }
 
 /** Folds all events of a log from its beginning. `withoutArtifacts`: artifact events are left out. */

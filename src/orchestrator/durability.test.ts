@@ -84,7 +84,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     const flow = workflow('Flow', async (steps) => {
       const first = await steps.step('first', { agent: 'Gone', message: 'go' })
       const failure = await steps
-        .step('broken', { agent: 'Nobody', message: 'go' })
+        .step('broken', { agent: 'Missing', message: 'go' })
         .catch((error: Error) => error.message)
       const last = await steps.step('last', { agent: 'Worker', message: first })
       return `${last.text}; ${failure}; ${first.agent}`
@@ -105,7 +105,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     release.open()
     const task = await ended(two, id)
     expect(textIn(task.artifacts?.find(({ name }) => name === 'result')?.parts ?? [])).toBe(
-      'from before; Step broken failed: Agent not found: Nobody; Gone',
+      'from before; Step broken failed: Agent not found: Missing; Gone',
     )
     await store.close()
   })

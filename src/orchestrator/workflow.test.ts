@@ -149,19 +149,19 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       const first = await steps.step('flaky', { agent: flaky, message: 'go', retry: { attempts: 3 } })
       const second = await steps.step('fall', { agent: broken, message: 'go', retry: { attempts: 3 }, fallback: flaky })
       steps.artifact('both', `${first.text}, ${second.agent}`)
-      await steps.step('end', { agent: 'Broken', message: 'go', fallback: ['Nobody'] })
+      await steps.step('end', { agent: 'Broken', message: 'go', fallback: ['Missing'] })
     })
     await using cast = await openWorkflow(flow, [flaky, broken], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(task.status).toMatchObject({
       state: 'TASK_STATE_FAILED',
-      message: { parts: [{ text: 'Step end failed: Agent not found: Nobody' }] },
+      message: { parts: [{ text: 'Step end failed: Agent not found: Missing' }] },
     })
     expect(textIn(task.artifacts?.find(({ name }) => name === 'both')?.parts ?? [])).toBe('at last, Flaky')
     expect(graphOf(task)?.nodes.map(({ id, attempts, agent: by }) => `${id} ${attempts} ${by}`)).toEqual([
       'flaky 3 Flaky',
       'fall 4 Flaky',
-      'end 2 Nobody',
+      'end 2 Missing',
     ])
     expect(await cast.agents.get('Broken')?.listTasks({}, callBy())).toMatchObject({ totalSize: 2 })
   })

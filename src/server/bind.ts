@@ -25,7 +25,7 @@ export async function listen(
     })
   })
   const { port: bound } = server.address() as AddressInfo // a TCP server that listens has one
-  return `${tls ? 'https' : 'http'}://${spellHost(host)}:${bound}`
+  return `${tls ? 'https' : 'http'}://${urlHost(host)}:${bound}`
 }
 
 /** Closes the port: accepts no new connections, waits for calls under way, then closes the remaining connections. */
@@ -79,7 +79,7 @@ export function tlsFor({ tls, auth }: GuardedPort): TlsOptions | undefined {
 }
 
 /** Returns `localhost` for 127.0.0.1 too: Google ADK compares the card's address with the fetched one as text. */
-function spellHost(host: string): string {
+function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::' || host === defaultHost) return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }

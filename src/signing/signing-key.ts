@@ -41,7 +41,7 @@ export interface LoadedKey {
 export async function generateSigningKey(options: { readonly alg?: SigningAlgorithm } = {}): Promise<JWK> {
   assertOptions('generateSigningKey', options, { alg: true })
   const { alg = 'ES256' } = options
-  if (!signingAlgorithms.includes(alg)) throw new TypeError(`Keys are for ${spelledAlgorithms}, not for ${alg}`)
+  if (!signingAlgorithms.includes(alg)) throw new TypeError(`Keys are for ${algorithmNames}, not for ${alg}`)
   const { generateKeyPair, exportJWK } = await loadJose()
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: 3072 })
   const jwk = await exportJWK(privateKey)
@@ -61,7 +61,7 @@ export async function loadKey(given: SigningKey): Promise<LoadedKey> {
   return key
 }
 
-const spelledAlgorithms = 'ES256, RS256 and EdDSA (Ed25519)'
+const algorithmNames = 'ES256, RS256 and EdDSA (Ed25519)'
 
 function isNamed(given: SigningKey): given is NamedKey {
   return typeof given === 'object' && given !== null && 'key' in given && !('kty' in given)
@@ -107,7 +107,7 @@ async function readPem(pem: string): Promise<Read> {
       // Try the next algorithm.
     }
   }
-  throw new TypeError(`The PEM of a signing key cannot be read; keys are for ${spelledAlgorithms}`)
+  throw new TypeError(`The PEM of a signing key cannot be read; keys are for ${algorithmNames}`)
 }
 
 async function exported(key: CryptoKey): Promise<JWK> {
@@ -125,7 +125,7 @@ function algorithmOf({ kty, crv, alg }: JWK): SigningAlgorithm {
   const own = kty === 'RSA' ? 'RS256' : crv === 'P-256' ? 'ES256' : crv === 'Ed25519' ? 'EdDSA' : undefined
   const isMeant = alg === undefined || alg === own || (alg === 'Ed25519' && own === 'EdDSA')
   if (own === undefined || !isMeant)
-    throw new TypeError(`A signing key is for ${alg ?? crv ?? kty}; keys are for ${spelledAlgorithms}`)
+    throw new TypeError(`A signing key is for ${alg ?? crv ?? kty}; keys are for ${algorithmNames}`)
   return own
 }
 

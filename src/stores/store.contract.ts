@@ -235,7 +235,7 @@ export function storeContract(
     })
 
     check(
-      'return `fenced` to a writer with an older fencing token, whatever sequence it has seen',
+      'return `fenced` to a writer with an older fencing token, for every sequence it has seen',
       async (store, clock) => {
         await store.append({ ...creation('t1'), lease, isRunnable: true })
         clock.ms += 2000

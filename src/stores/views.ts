@@ -14,7 +14,7 @@ import type { LoadedTask, TaskRecord, ViewedTask, ViewOptions } from './store.js
 
 /**
  * The kinds of batches, by content. The index of events begins with them, so that each reader finds the batches it needs.
- * Rows of older versions have kind 0 or 4, whatever their content.
+ * Rows of older versions have kind 0 or 4 for every content.
  */
 export const batchKinds = {
   artifacts: 0,

@@ -54,10 +54,10 @@ export async function answerCall(
   call.watch?.answered(result)
   const headers =
     activated === undefined ? envelope.headers : { ...envelope.headers, [dialect.extensionsHeader]: activated }
-  const spelled = codec.encode(result, call.params, facts)
-  assertText(spelled)
+  const encoded = codec.encode(result, call.params, facts)
+  assertText(encoded)
   const isCard = operation === 'getExtendedAgentCard'
-  const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect))) || spelled)
+  const body = envelope.result((isCard && (await endpoint.signCard?.(encoded, dialect))) || encoded)
   // After encoding and signing, which can fail.
   call.watch?.ended()
   return new Response(body, { headers: isCard ? { ...headers, ...perCaller(endpoint) } : headers })
@@ -100,7 +100,7 @@ async function streamAnswer(
   const first = rest.next()
   await Promise.race([first, opened])
   // Only the last frame has the event's id: a client that resumes after an earlier frame would miss the rest.
-  const spell = (frames: readonly Frame[], seq?: number): string =>
+  const encodeFrames = (frames: readonly Frame[], seq?: number): string =>
     frames
       .map(({ data, event, isBare }, place) => {
         assertText(data)
@@ -116,10 +116,10 @@ async function streamAnswer(
     encode: (item) => {
       watch?.event(item)
       const encoded = encoder.encode(item)
-      return typeof encoded === 'string' ? frame(envelope.result(encoded), item.seq) : spell(encoded, item.seq)
+      return typeof encoded === 'string' ? frame(envelope.result(encoded), item.seq) : encodeFrames(encoded, item.seq)
     },
     encodeEnd: () => {
-      const end = encoder.end ? spell(encoder.end()) : ''
+      const end = encoder.end ? encodeFrames(encoder.end()) : ''
       watch?.ended()
       return end
     },
@@ -127,7 +127,7 @@ async function streamAnswer(
       endpoint.onError(error)
       watch?.ended(error)
       try {
-        return encoder.encodeError ? spell(encoder.encodeError(error)) : frame(envelope.error(error))
+        return encoder.encodeError ? encodeFrames(encoder.encodeError(error)) : frame(envelope.error(error))
       } catch (caught) {
         encodingFailure(endpoint, caught)
         return '' // ends the stream: an open one would keep its reader waiting

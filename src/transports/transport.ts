@@ -33,7 +33,7 @@ export interface BindingHandler {
   /** The dialect that created a task; absent if the caller has no such task. */
   readonly createdIn: (taskId: string, incoming: IncomingCall) => Promise<string | undefined>
   /** Signs an encoded card. Absent if there is no signing key. */
-  readonly signCard?: (spelled: string, dialect: Dialect) => Promise<string>
+  readonly signCard?: (encoded: string, dialect: Dialect) => Promise<string>
   /** Absent if neither log, metrics, traces nor audit need calls. */
   readonly observe?: CallObserver
   /** Receives errors whose cause is for the log only. */

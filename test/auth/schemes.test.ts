@@ -86,7 +86,7 @@ async function otherKey() {
 
 describe.each(waysIn)('over %s', (_way, enter) => {
   it.each(good)(
-    proves('R-SEC-2', '%s authenticates its owner, whatever the case of the scheme name'),
+    proves('R-SEC-2', '%s authenticates its owner with any case of the scheme name'),
     async (_what, scheme, presented, caller) => {
       await using served = await serve(mirror, { auth: [scheme] })
       expect(await enter(served.url, presented)).toEqual({ caller })

@@ -93,7 +93,7 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
 })
 
 describe('the length of a body', () => {
-  it(proves('R-ERR-12', 'is counted, whatever `Content-Length` is'), async () => {
+  it(proves('R-ERR-12', 'is counted, for every `Content-Length`'), async () => {
     await using peer = await startPeer(undefined, { limits: { bodyBytes: 1000 } })
     const tooLong = envelope('SendMessage', send('x'.repeat(2000)))
     for (const announced of ['10', '0', '-1', 'ten', '']) {

@@ -171,7 +171,7 @@ describe('Idempotency-Key', () => {
 
 describe('A2A-Version', () => {
   it.each(['99.0', '0.3', '0', 'one', '1.0,0.3', '1.', '.', '-1.0', '1e0', 'x'.repeat(4000), '__proto__'])(
-    proves('R-VER-4', '%j is not supported, whatever the method'),
+    proves('R-VER-4', '%j is not supported for any method'),
     async (version) => {
       const outcomes = [
         await peer.call('SendMessage', send('x'), { 'a2a-version': version }),

@@ -32,7 +32,7 @@ describe.each(Object.keys(stores))('ids on %s', (name) => {
       advanced: { engine: { dedupeByMessageId: true } },
     })
 
-  it('of 255 characters are accepted, whatever the characters', async () => {
+  it('of 255 characters are accepted, with any characters', async () => {
     await using peer = await peerOn()
     const { result } = await peer.call('SendMessage', {
       message: message('hello', { contextId: longest, messageId: longest }),

@@ -14,7 +14,7 @@ import { envelope } from '../hostile/peer.js'
 import { newMessage } from '../process/calls.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
-/** User id of `nobody`, which the database runs as. */
+/** The unprivileged user id that the database runs as. */
 const mountOptions = 'size=64m,mode=0700,uid=65534,gid=65534'
 
 /** A separate file system; undefined without permission to create one. */

@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import pg from 'pg'
 
-/** User id of `nobody`. */
+/** The unprivileged user id. */
 const unprivileged = { uid: 65534, gid: 65534 }
 
 /**

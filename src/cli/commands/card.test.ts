@@ -13,7 +13,7 @@ describe('diffCards', () => {
     ])
   })
 
-  it('matches skills, interfaces and strings by name, whatever their position', () => {
+  it('matches skills, interfaces and strings by name, at any position', () => {
     const one = { id: 'one', name: '1' }
     const two = { id: 'two', name: '2' }
     const rpc = { protocolBinding: 'JSONRPC', protocolVersion: '1.0', url: 'https://a.example' }

@@ -201,7 +201,7 @@ function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   return new Map(Object.entries(value).map(([name, member]) => [`.${name}`, member]))
 }
 
-/** List items that have unique names are compared by name, whatever their position. */
+/** List items that have unique names are compared by name, at any position. */
 function segmentsOf(list: readonly unknown[]): string[] {
   const names = list.map(itemName)
   const areNames = names.every((name) => name !== undefined) && new Set(names).size === names.length

@@ -1,6 +1,6 @@
 /**
  * Finds the authorization server of a scheme. A card may name only servers at the agent's own host or at origins that the
- * user allowed; otherwise it could have the client secret sent to anyone. The same holds for metadata that the card points
+ * user allowed; otherwise it could have the client secret sent to a server of its choice. The same holds for metadata that the card points
  * to. All endpoints must be on the same side, the agent's host or elsewhere, so that codes of a provider are not sent to the
  * agent (mix-up attack, RFC 9700 section 4.4).
  */

@@ -108,7 +108,7 @@ describe('a wall clock that is set while two processes use one file', () => {
 })
 
 describe('another boot', () => {
-  it('E-9: ends all leases, whatever their times', async () => {
+  it('E-9: ends all leases, also those in the future', async () => {
     const before = await withBootId('boot-1')
     await runTask(before, 'p1')
     machine.monotonicMs = 10
