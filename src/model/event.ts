@@ -6,7 +6,6 @@ import type { Artifact } from './artifact.js'
 import type { ErrorCode, ErrorDetails } from './errors.js'
 import type { Message } from './message.js'
 import type { JsonValue, Struct } from './part.js'
-import type { Caller } from './service.js'
 import type { Task, TaskStatus } from './task.js'
 import type { TraceContext } from './trace-context.js'
 
@@ -44,8 +43,8 @@ export interface TurnRequest extends TraceContext {
   readonly metadata?: Struct
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
-  /** The caller and its scheme; without an id it is the owner of the task. */
-  readonly caller?: Pick<Caller, 'scheme' | 'scopes'> & { readonly id?: string }
+  /** The part of the caller that the log keeps; without an id it is the owner of the task. */
+  readonly caller?: { readonly id?: string; readonly scheme?: string; readonly scopes?: readonly string[] }
 }
 
 /** Events that are never sent to callers. */

@@ -6,21 +6,14 @@ import { assertOptions, either, type NamesOf, namesIn } from '../model/option-na
 import type { Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
-import { assertClosedByDefault, closePort, listen, tlsFor } from '../server/bind.js'
+import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { settleLog } from '../server/default-log.js'
 import { createHealth, createReadiness } from '../server/health.js'
 import { assertPublicUrl, createHostCheck, type HostCheck, hostFault, hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
 import { useStore } from '../server/open-store.js'
-import {
-  type ConnectionOptions,
-  connectionOptions,
-  type PortOptions,
-  portOptions,
-  rateLimit,
-  storeOption,
-} from '../server/options.js'
+import { type ConnectionOptions, connectionOptions, portOptions, rateLimit, storeOption } from '../server/options.js'
 import type { CompleteStore, Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
 import type { ProbeOptions } from './prober.js'

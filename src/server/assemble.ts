@@ -1,13 +1,17 @@
 import type { Admit } from '../auth/admit.js'
 import { requirementsOf, schemesOf } from '../auth/requirement.js'
+import type { Connection } from '../auth/scheme.js'
 import { dialectsByName } from '../dialects/servers.js'
+import type { ProvidedCredential } from '../engine/admission/provide-credential.js'
 import type { Agent } from '../engine/agent.js'
 import { agentOn } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
 import type { Log } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
+import type { AgentService } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createPush, type Push, type PushDeps } from '../push/create-push.js'
+import type { PushOperations } from '../push/dead-letters.js'
 import type { CompleteStore } from '../stores/store.js'
 import { applicationMeter, measureAgents, measureCommits } from '../telemetry/metrics.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -15,7 +19,6 @@ import { type BindingHandler, parameterHeaders } from '../transports/transport.j
 import { type AgentMember, createMember, type PortFacts, type SharedDeps } from './agent-member.js'
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { createCardSigning } from './card-forms.js'
-import type { FetchHandler } from './handler.js'
 import { createReadiness } from './health.js'
 import { createHostCheck, createOriginCheck } from './hosts.js'
 import { settleLimits } from './limits.js'
@@ -28,6 +31,27 @@ import { limitAdmission } from './rate-limit.js'
 import { createHostRefusal, createNotFound, createOutsideBaseRefusal, createRouter } from './router.js'
 import { createRoutes } from './routes.js'
 import { type CurrentCards, createJwksServer } from './well-known.js'
+
+/** Agents as a function from `Request` to `Response`, with their operations. */
+export interface FetchHandler {
+  /** Answers a request. Pass the connection if you have it: it supplies the client certificate and the address. */
+  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
+  /** The operations of each agent, by name: for calls inside this process. */
+  readonly services: ReadonlyMap<string, AgentService>
+  /** For operators: deliveries to webhooks that were given up. */
+  readonly push: PushOperations
+  /**
+   * Supplies the credential that a task in AUTH_REQUIRED waits for, from any source; the task continues. `agent` is the
+   * agent's name, required if there are several.
+   */
+  provideCredential(provided: ProvidedCredential & { readonly agent?: string }): Promise<void>
+  /** The name and the address of each agent. */
+  readonly agents: readonly { readonly name: string; readonly url: string }[]
+  /** The mount path of each agent. */
+  readonly mounts: readonly Mount[]
+  /** Stops admitting calls, waits for running turns up to the deadline, hands over the rest, closes its own store. */
+  close(options?: { readonly deadlineMs?: number }): Promise<void>
+}
 
 export interface Assembly extends FetchHandler {
   /** Handlers for transports other than HTTP, by mount path. */

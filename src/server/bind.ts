@@ -3,7 +3,19 @@ import type { AddressInfo } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { type Auth, assertAuth, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Listener } from './listener.js'
-import type { PortOptions } from './options.js'
+
+/** Options of a TCP port. */
+export interface PortOptions {
+  /** The port to listen on. Default 0: any free port. */
+  readonly port?: number
+  /** The address to bind. Default 127.0.0.1. Another address needs `auth`, or an explicit `auth: 'none'`. */
+  readonly host?: string
+  /**
+   * Certificate and key, as `node:tls` takes them. With `mtls` in `auth` also `ca`: the authorities that issue client
+   * certificates.
+   */
+  readonly tls?: TlsOptions
+}
 
 /** A port and the callers it accepts. */
 export type GuardedPort = PortOptions & { readonly auth?: Auth | 'none' }

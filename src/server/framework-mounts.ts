@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
-import type { FetchHandler } from './handler.js'
+import type { FetchHandler } from './assemble.js'
 import { type NodeListener, PeerConnection, toNodeListener } from './node.js'
 
 /** The parts of Fastify that are used, so that it need not be installed. */

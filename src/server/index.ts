@@ -23,6 +23,7 @@ export { type Served, serve } from './serve.js'
 
 // Serve inside another HTTP server
 
+export type { FetchHandler } from './assemble.js'
 export {
   expressMount,
   fastifyMount,
@@ -31,7 +32,7 @@ export {
   type NextRoutes,
   nextMount,
 } from './framework-mounts.js'
-export { createHandler, type FetchHandler } from './handler.js'
+export { createHandler } from './handler.js'
 export { type NodeListener, toNodeListener } from './node.js'
 
 // Dialects, cards and signatures

@@ -1,9 +1,8 @@
 /** The mount path of each agent: the root for a single agent, otherwise a path of its own. */
 import { serverDialects } from '../dialects/servers.js'
 import { type Agent, isAgent } from '../engine/agent.js'
-import { assertOptions, type OptionNames } from '../model/option-names.js'
+import { assertOptions, type NamesOf, type OptionNames } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
-import { mountedAgent } from './options.js'
 
 /** One agent, or several: each under its own path, which is made from its name unless given. */
 export type Agents = Agent | readonly (Agent | MountedAgent)[]
@@ -14,6 +13,8 @@ export interface MountedAgent {
   /** Path of the agent, such as `/writer`. Default: made from its name. */
   readonly path?: string
 }
+
+export const mountedAgent = { agent: true, path: true } satisfies NamesOf<MountedAgent>
 
 /** An agent and the path it is served at. */
 export interface Mount {

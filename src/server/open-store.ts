@@ -9,7 +9,6 @@ import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js
 import { completeStore, storeKind } from '../stores/complete-store.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { CompleteStore, Store } from '../stores/store.js'
-import { openStoreOptions } from './options.js'
 
 /** Options of `openStore`. */
 export interface OpenStoreOptions {
@@ -18,6 +17,8 @@ export interface OpenStoreOptions {
   /** Requires a store with the schema of this version: the store is neither created nor migrated. Default false. */
   readonly mustExist?: boolean
 }
+
+const openStoreOptions = { onNotice: 'function', mustExist: 'boolean' } satisfies NamesOf<OpenStoreOptions>
 
 /** Opens a store by its address. Database drivers are loaded when they are used. */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<CompleteStore> {

@@ -1,5 +1,4 @@
 /** The options of `serve` and `createHandler`: their types, and the names and kinds that calls are checked against. */
-import type { TlsOptions } from 'node:tls'
 import type { Auth } from '../auth/requirement.js'
 import {
   type DialectChoice,
@@ -23,14 +22,14 @@ import { storeKind } from '../stores/complete-store.js'
 import type { Store } from '../stores/store.js'
 import { defaultRequestLimits } from '../transports/read-json.js'
 import type { RegisterOptions } from './announce.js'
+import type { PortOptions } from './bind.js'
 import type { EditCard } from './card-forms.js'
 import { type CardForm, cardForms } from './card-forms.js'
 import type { Limits } from './limits.js'
 import type { ConnectionLimits, Deadlines } from './listener.js'
 import type { MetricsPort } from './metrics.js'
-import type { MountedAgent } from './mounts.js'
+import { type MountedAgent, mountedAgent } from './mounts.js'
 import type { Audit } from './observe-calls.js'
-import type { OpenStoreOptions } from './open-store.js'
 import type { Rate } from './rate-limit.js'
 import type { Route } from './routes.js'
 
@@ -128,19 +127,6 @@ export interface AdvancedOptions {
   readonly audit?: Audit
 }
 
-/** Options of a TCP port. */
-export interface PortOptions {
-  /** The port to listen on. Default 0: any free port. */
-  readonly port?: number
-  /** The address to bind. Default 127.0.0.1. Another address needs `auth`, or an explicit `auth: 'none'`. */
-  readonly host?: string
-  /**
-   * Certificate and key, as `node:tls` takes them. With `mtls` in `auth` also `ca`: the authorities that issue client
-   * certificates.
-   */
-  readonly tls?: TlsOptions
-}
-
 /** Limits of a port's connections. */
 export interface ConnectionOptions {
   /** Deadlines for slow connections. */
@@ -213,9 +199,7 @@ const register = {
   probe: { text: true },
 } satisfies NamesOf<RegisterOptions>
 
-export const mountedAgent = { agent: true, path: true } satisfies NamesOf<MountedAgent>
 export const servedAgent = { ...mountedAgent, port: 'port' } satisfies NamesOf<ServedAgent>
-export const openStoreOptions = { onNotice: 'function', mustExist: 'boolean' } satisfies NamesOf<OpenStoreOptions>
 export const closeOptions = { deadlineMs: 'number' } as const
 
 const advanced = {

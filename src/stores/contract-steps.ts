@@ -1,8 +1,28 @@
-/** Steps for the suites of stores: they create, continue and end a task. */
+/** Shared by the suites of stores: types of a suite, and steps that create, continue and end a task. */
 import type { EventBody, TaskEvent } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Task, TaskState } from '../model/task.js'
-import type { Append, TaskKey } from './store.js'
+import type { OptionalMember } from './complete-store.js'
+import type { Append, CompleteStore, Store, TaskKey } from './store.js'
+
+/** The functions of a test runner that suites use, such as those of vitest or `node:test`. */
+export interface TestRunner {
+  describe(name: string, body: () => void): void
+  it(name: string, body: () => Promise<void>): void
+}
+
+/** Opens an empty store that reads its time from `now`. */
+export type OpenStore = (options: { readonly now: () => number }) => Promise<Store>
+
+/**
+ * Registers one case, on a new store with a clock that the case can move. The suite leaves it out if the store has
+ * none of a member in `needs`.
+ */
+export type Check = (
+  name: string,
+  body: (store: CompleteStore, clock: { ms: number }) => Promise<void>,
+  needs?: readonly OptionalMember[],
+) => void
 
 export function key(id: string): TaskKey {
   return { agent: 'a', id }

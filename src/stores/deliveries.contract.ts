@@ -1,7 +1,6 @@
 /** Cases of `DeliveryStore`: push configs, delivery cursors and dead letters. */
 import assert from 'node:assert/strict'
-import { append, chunk, creation, ending, key } from './contract-steps.js'
-import type { Check, TestRunner } from './store.contract.js'
+import { append, type Check, chunk, creation, ending, key, type TestRunner } from './contract-steps.js'
 import type { ClaimedCursor, CompleteStore, CursorSettlement, NewPushConfig } from './store.js'
 
 const lease = { owner: 'p1', ttlMs: 1000 }

@@ -1,7 +1,7 @@
 /** Push configs, delivery cursors and dead letters. Part of the contract of stores. */
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { TraceContext } from '../model/trace-context.js'
-import type { ClaimRequest, TaskKey } from './store.js'
+import type { ClaimRequest, TaskKey } from './leases.js'
 
 /** A push config, with the trace context of the call that set it. */
 export interface StoredPushConfig extends TraceContext {

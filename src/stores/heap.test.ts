@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Heap, type HeapEntry } from './memory-room.js'
+import { Heap, type HeapEntry } from './heap.js'
 
 interface Named extends HeapEntry {
   readonly name: number

@@ -1,8 +1,7 @@
 /** Cases of retention, idempotency keys and stats. */
 import assert from 'node:assert/strict'
 import { wholeHistory } from '../model/history-window.js'
-import { append, chunk, creation, ending, key, message } from './contract-steps.js'
-import type { Check, TestRunner } from './store.contract.js'
+import { append, type Check, chunk, creation, ending, key, message, type TestRunner } from './contract-steps.js'
 import type { Append, CompleteStore } from './store.js'
 
 export function expireContract(describe: TestRunner['describe'], check: Check): void {

@@ -1,6 +1,6 @@
 /** Push configs, delivery cursors and dead letters of the memory store. */
-import { Heap, type HeapEntry } from './memory-room.js'
-import type { Row } from './memory-row.js'
+import { Heap } from './heap.js'
+import { type Cursor, isPending, type Row } from './memory-row.js'
 import {
   type AgentStats,
   type ClaimedCursor,
@@ -15,16 +15,6 @@ import {
   type NewPushConfig,
   type StoredPushConfig,
 } from './store.js'
-
-/** `rank`: the time at which the cursor is due. A cursor without events to deliver is in no heap. */
-export interface Cursor extends HeapEntry {
-  readonly row: Row
-  push: StoredPushConfig
-  seq: number
-  attempts: number
-  fencingToken: number
-  leaseOwner: string | undefined
-}
 
 /** The delivery progress of one webhook. `at`: the time of a dead letter, in milliseconds since 1970. */
 export interface DeliveryProgress {
@@ -208,11 +198,6 @@ export class MemoryDeliveries {
   #allPending(): readonly Cursor[] {
     return [...this.#pending.values()].flatMap((queue) => [...queue])
   }
-}
-
-/** True if there are events to deliver. */
-export function isPending({ place }: Cursor): boolean {
-  return place !== undefined
 }
 
 /** The cursor that is due first. There are few agents, so it looks at each queue. */

@@ -1,5 +1,4 @@
-import type { Row } from './memory-row.js'
-import type { IdempotencyKey, KeyedSend, Scope } from './store.js'
+import type { IdempotencyKey, KeyedSend, Scope, TaskKey } from './store.js'
 import { withinBudget } from './views.js'
 
 /**
@@ -109,6 +108,12 @@ function parsePosition(position: string): readonly [number, number] {
   return [Number(time), Number(serial)]
 }
 
+/** A task that holds idempotency keys. */
+interface KeyHolder extends Omit<Scope, 'agent'> {
+  readonly key: TaskKey
+  idempotencyKeys: string[] | undefined
+}
+
 interface KeyEntry extends KeyedSend {
   readonly untilMs: number
 }
@@ -127,7 +132,7 @@ export class MemoryKeys {
     return { taskId: entry.taskId, digest: entry.digest, seq: entry.seq }
   }
 
-  take(row: Row, { key, digest, ttlMs }: IdempotencyKey, seq: number, now: number): void {
+  take(row: KeyHolder, { key, digest, ttlMs }: IdempotencyKey, seq: number, now: number): void {
     const id = keyId({ agent: row.key.agent, tenant: row.tenant, owner: row.owner }, key)
     this.#entries.set(id, { taskId: row.key.id, digest, seq, untilMs: now + ttlMs })
     this.#orphans.delete(id)
@@ -135,12 +140,12 @@ export class MemoryKeys {
     row.idempotencyKeys.push(id)
   }
 
-  forget(row: Row): void {
+  forget(row: KeyHolder): void {
     for (const id of this.#keysOf(row)) this.#entries.delete(id)
   }
 
   /** Keeps the keys of an evicted task until they expire, so that a repeated send does not run again (E-10). */
-  orphan(row: Row): void {
+  orphan(row: KeyHolder): void {
     for (const id of this.#keysOf(row)) this.#orphans.add(id)
     row.idempotencyKeys = undefined
     if (this.#orphans.size <= maxOrphans) return
@@ -153,7 +158,7 @@ export class MemoryKeys {
   }
 
   /** The keys of a task. An expired key may belong to a newer task. */
-  #keysOf({ key, idempotencyKeys = [] }: Row): readonly string[] {
+  #keysOf({ key, idempotencyKeys = [] }: KeyHolder): readonly string[] {
     return idempotencyKeys.filter((id) => this.#entries.get(id)?.taskId === key.id)
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { EventBody, TaskArtifactUpdateEvent, TaskEvent } from '../model/event.js'
 import type { Task } from '../model/task.js'
 import { foldEvents } from '../model/task-fold.js'
-import { packLog, unpackLog } from './memory-row.js'
+import { packLog, unpackLog } from './memory-log.js'
 
 const place = { taskId: 't', contextId: 'c' }
 const born: EventBody = { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } }

@@ -1,13 +1,12 @@
 /** One task in the memory store. */
-import type { EventBody, TaskArtifactUpdateEvent, TaskEvent } from '../model/event.js'
+import type { TaskEvent } from '../model/event.js'
 import { historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
-import type { Part } from '../model/part.js'
 import { sizeOf } from '../model/size-of.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../model/task.js'
-import type { Cursor } from './memory-deliveries.js'
+import type { HeapEntry } from './heap.js'
 import type { ListIndex } from './memory-index.js'
-import type { OwnerShare, RowList } from './memory-room.js'
+import { type PackedLog, packLog, unpackLog } from './memory-log.js'
 import {
   type AgentStats,
   type Append,
@@ -17,6 +16,7 @@ import {
   type LoadedTask,
   maxCounted,
   type Scope,
+  type StoredPushConfig,
   type TaskCreation,
   type TaskKey,
   type TaskRecord,
@@ -66,6 +66,75 @@ export interface Row {
   sealed: Sealed | undefined
   /** Push configs, by id. */
   cursors: Map<string, Cursor> | undefined
+}
+
+/** `rank`: the time at which the cursor is due. A cursor without events to deliver is in no heap. */
+export interface Cursor extends HeapEntry {
+  readonly row: Row
+  push: StoredPushConfig
+  seq: number
+  attempts: number
+  fencingToken: number
+  leaseOwner: string | undefined
+}
+
+/** True if there are events to deliver. */
+export function isPending({ place }: Cursor): boolean {
+  return place !== undefined
+}
+
+/** Evictable tasks, oldest first: a linked list, so that removing one takes constant time. */
+export class RowList {
+  size = 0
+  oldest: Row | undefined
+  #newest: Row | undefined
+
+  /** Adds a row as the newest, unless it is there. A row is in one list at most. */
+  add(row: Row): void {
+    if (row.evictable === this) return
+    row.evictable?.remove(row)
+    row.evictable = this
+    row.older = this.#newest
+    if (this.#newest) this.#newest.newer = row
+    else this.oldest = row
+    this.#newest = row
+    this.size += 1
+  }
+
+  remove(row: Row): void {
+    if (row.older) row.older.newer = row.newer
+    else this.oldest = row.newer
+    if (row.newer) row.newer.older = row.older
+    else this.#newest = row.older
+    row.evictable = row.older = row.newer = undefined
+    this.size -= 1
+  }
+
+  *[Symbol.iterator](): Iterator<Row> {
+    for (let row = this.oldest; row; row = row.newer) yield row
+  }
+}
+
+/** The tasks of one owner with one agent. */
+export class OwnerShare {
+  readonly agent: string
+  readonly id: string
+  tasks = 0
+  bytes = 0
+  readonly ended = new RowList()
+  /** Tasks that wait for input. */
+  readonly waiting = new RowList()
+  readonly byBytes: RankedShare = { share: this, rank: 0, order: 0, place: undefined }
+  readonly byEnded: RankedShare = { share: this, rank: 0, order: 0, place: undefined }
+
+  constructor(agent: string, id: string) {
+    this.agent = agent
+    this.id = id
+  }
+}
+
+export interface RankedShare extends HeapEntry {
+  readonly share: OwnerShare
 }
 
 /** An ended task: its snapshot and its packed log. */
@@ -266,74 +335,4 @@ export function scopeOf({ agent }: TaskKey, { tenant, owner }: Omit<Scope, 'agen
 
 export function scopeId({ agent, tenant, owner }: Scope): string {
   return `${agent}\n${tenant}\n${owner}`
-}
-
-interface PackedLog {
-  readonly firstSeq: number
-  readonly timeMs: number
-  readonly rows: readonly (EventBody | Chunks)[]
-}
-
-/** Successive events that each only add one part to the same artifact. */
-interface Chunks {
-  readonly like: TaskArtifactUpdateEvent
-  /** The parts of the artifact in the snapshot. */
-  readonly parts: readonly Part[]
-  readonly from: number
-  to: number
-}
-
-/** Shorter logs are not packed: that would save nothing. */
-const shortLog = 8
-
-export function packLog(events: readonly TaskEvent[], snapshot: Task): PackedLog {
-  const rows = events.length > shortLog ? rowsOf(events, snapshot) : events.map(({ body }) => body)
-  return { firstSeq: events[0]?.seq ?? 1, timeMs: events.at(-1)?.time ?? 0, rows }
-}
-
-function rowsOf(events: readonly TaskEvent[], snapshot: Task): readonly (EventBody | Chunks)[] {
-  const rows: (EventBody | Chunks)[] = []
-  /** The number of parts of each artifact so far. */
-  const places = new Map<string, number>()
-  let chunks: Chunks | undefined
-  for (const { body } of events) {
-    const update = 'artifactUpdate' in body ? body.artifactUpdate : undefined
-    const place = update?.append ? (places.get(update.artifact.artifactId) ?? 0) : 0
-    if (update) places.set(update.artifact.artifactId, place + update.artifact.parts.length)
-    if (!update || !isChunk(update)) {
-      chunks = undefined
-      rows.push(body)
-    } else if (chunks && chunks.to === place && isSame(chunks, update)) chunks.to += 1
-    else {
-      const { artifactId } = update.artifact
-      const parts = snapshot.artifacts?.find((artifact) => artifact.artifactId === artifactId)?.parts ?? []
-      // An artifact that was replaced later has other parts in the snapshot.
-      chunks =
-        parts[place] === update.artifact.parts[0] ? { like: update, parts, from: place, to: place + 1 } : undefined
-      rows.push(chunks ?? body)
-    }
-  }
-  return rows
-}
-
-export function unpackLog({ rows, firstSeq, timeMs }: PackedLog): readonly TaskEvent[] {
-  return rows.flatMap(bodiesOf).map((body, place) => ({ seq: firstSeq + place, time: timeMs, body }))
-}
-
-function isChunk({ append, lastChunk, metadata, artifact }: TaskArtifactUpdateEvent): boolean {
-  if (!append || lastChunk || metadata || artifact.parts.length !== 1) return false
-  return !artifact.description && !artifact.metadata && !artifact.extensions
-}
-
-function isSame({ like, parts, to }: Chunks, { artifact }: TaskArtifactUpdateEvent): boolean {
-  const { artifactId, name } = like.artifact
-  return artifact.artifactId === artifactId && artifact.name === name && artifact.parts[0] === parts[to]
-}
-
-function bodiesOf(row: EventBody | Chunks): readonly EventBody[] {
-  if (!('like' in row)) return [row]
-  const { like, parts, from, to } = row
-  return parts
-    .slice(from, to)
-    .map((part) => ({ artifactUpdate: { ...like, artifact: { ...like.artifact, parts: [part] } } }))
 }

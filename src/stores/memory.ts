@@ -2,7 +2,7 @@
 import type { TaskEvent } from '../model/event.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { quarterOfHeap, sizeOf } from '../model/size-of.js'
-import { configsOf, type DeliveryProgress, isPending, MemoryDeliveries } from './memory-deliveries.js'
+import { configsOf, type DeliveryProgress, MemoryDeliveries } from './memory-deliveries.js'
 import { ListIndexes, MemoryKeys } from './memory-index.js'
 import { MemoryRecords } from './memory-records.js'
 import { EvictionNotices, MemoryRoom } from './memory-room.js'
@@ -13,6 +13,7 @@ import {
   heldBy,
   isAlwaysTaken,
   isEnd,
+  isPending,
   listRows,
   loadRow,
   newRow,

@@ -5,8 +5,7 @@ import { wholeHistory } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
 import { textOf } from '../model/part.js'
 import type { Task, TaskState } from '../model/task.js'
-import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
-import type { Check, TestRunner } from './store.contract.js'
+import { append, type Check, chunk, creation, ending, key, message, status, type TestRunner } from './contract-steps.js'
 import type { CompleteStore, ListQuery, ViewOptions } from './store.js'
 
 export function listContract(describe: TestRunner['describe'], check: Check): void {

@@ -1,7 +1,7 @@
 /** The suite that the records of every store pass. Use it like `store.contract.ts`. */
 import assert from 'node:assert/strict'
+import type { OpenStore, TestRunner } from './contract-steps.js'
 import type { RecordChange, RecordStore } from './records.js'
-import type { OpenStore, TestRunner } from './store.contract.js'
 
 export function recordsContract({ describe, it }: TestRunner, open: OpenStore): void {
   const check = (name: string, body: (records: RecordStore, clock: { ms: number }) => Promise<void>) =>

@@ -4,31 +4,22 @@
  */
 import assert from 'node:assert/strict'
 import { completeStore, type OptionalMember, optionalMembers, reopenStore, supports } from './complete-store.js'
-import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
+import {
+  append,
+  type Check,
+  chunk,
+  creation,
+  ending,
+  key,
+  message,
+  type OpenStore,
+  status,
+  type TestRunner,
+} from './contract-steps.js'
 import { deliveriesContract } from './deliveries.contract.js'
 import { expireContract, keysContract, statsContract } from './lifecycle.contract.js'
 import { listContract, viewsContract } from './reads.contract.js'
 import { recordsContract } from './records.contract.js'
-import type { CompleteStore, Store } from './store.js'
-
-/** The functions of a test runner that suites use, such as those of vitest or `node:test`. */
-export interface TestRunner {
-  describe(name: string, body: () => void): void
-  it(name: string, body: () => Promise<void>): void
-}
-
-/** Opens an empty store that reads its time from `now`. */
-export type OpenStore = (options: { readonly now: () => number }) => Promise<Store>
-
-/**
- * Registers one case, on a new store with a clock that the case can move. The suite leaves it out if the store has
- * none of a member in `needs`.
- */
-export type Check = (
-  name: string,
-  body: (store: CompleteStore, clock: { ms: number }) => Promise<void>,
-  needs?: readonly OptionalMember[],
-) => void
 
 /** Options of `storeContract`. */
 export interface StoreContractOptions {

@@ -18,20 +18,11 @@ import type { TaskEvent } from '../model/event.js'
 import type { HistoryWindow } from '../model/history-window.js'
 import type { Task, TaskState } from '../model/task.js'
 import type { DeliveryStore, NewPushConfig } from './deliveries.js'
+import type { LeaseClaim, LeaseStore, TaskKey } from './leases.js'
 import type { RecordStore } from './records.js'
 
 export * from './deliveries.js'
-
-/** Identifies a task: the name of its agent and its id. */
-export interface TaskKey {
-  readonly agent: string
-  readonly id: string
-}
-
-/** The key as one text. */
-export function taskKeyText({ agent, id }: TaskKey): string {
-  return `${agent}\n${id}`
-}
+export * from './leases.js'
 
 /** Agent, tenant and owner. A call sees the tasks of one scope. */
 export interface Scope {
@@ -110,12 +101,6 @@ export interface TaskCreation {
   readonly dialect: string
 }
 
-/** A lease to take: its owner and duration. */
-export interface LeaseClaim {
-  readonly owner: string
-  readonly ttlMs: number
-}
-
 /** One atomic step of one task. An absent member changes nothing. Stores ignore members of contracts they leave out. */
 export interface Append {
   readonly key: TaskKey
@@ -185,19 +170,6 @@ export interface ListPage {
   readonly next?: string
   /** The number of tasks that match, on all pages. */
   readonly total: number
-}
-
-/** Options of `LeaseStore.claim`. */
-export interface ClaimRequest {
-  readonly agents: readonly string[]
-  readonly lease: LeaseClaim
-  readonly limit: number
-}
-
-/** A task whose lease was taken. */
-export interface ClaimedTask {
-  readonly key: TaskKey
-  readonly fencingToken: number
 }
 
 /** Options of `Store.expire`. */
@@ -326,21 +298,6 @@ export interface Store {
 
   /** Rejects if the store cannot be used; `/readyz` is 503 then. Default: resolves. */
   ping?(): Promise<void>
-}
-
-/**
- * Leases: the right to run a task. Every claim raises the fencing token of the task. `append` refuses a step with an older
- * token with the outcome `fenced` (E-9), and handles `Append.lease`. Leases of delivery cursors belong to it as well.
- */
-export interface LeaseStore {
-  /** Takes runnable tasks whose lease is free or has expired. */
-  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
-  /** Prolongs leases. Returns those that were lost. */
-  renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]>
-  /** Every owner of a lease that has not expired, of a task or of a delivery cursor. */
-  owners(): Promise<readonly string[]>
-  /** Ends all leases of an owner that is known to be dead. */
-  disown(owner: string): Promise<void>
 }
 
 /** Change notification. Callbacks are hints: a store may call them too often, but must not miss a change. */

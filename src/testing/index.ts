@@ -15,7 +15,8 @@ export { type Gate, gate, until } from './wait.js'
 
 export { dialectContract } from '../dialects/dialect.contract.js'
 export type { DialectSides } from '../dialects/dialect-forms.contract.js'
-export { type OpenStore, type StoreContractOptions, storeContract, type TestRunner } from '../stores/store.contract.js'
+export type { OpenStore, TestRunner } from '../stores/contract-steps.js'
+export { type StoreContractOptions, storeContract } from '../stores/store.contract.js'
 export {
   type OpenedTransport,
   type OpenTransport,
