@@ -12,6 +12,7 @@ import type { AgentService } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createPush, type Push, type PushDeps } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-letters.js'
+import { supports } from '../stores/complete-store.js'
 import type { CompleteStore } from '../stores/store.js'
 import { applicationMeter, measureAgents, measureCommits } from '../telemetry/metrics.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -64,6 +65,7 @@ export interface Assembly extends FetchHandler {
 
 export async function assemble(agents: Agents, options: SettledOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
+  assertSupported(options, store)
   const mounts = mountsOf(agents).map((mount) => ({ ...mount, agent: servableOn(store, mount.agent, options.log) }))
   const offered = offeredDialects(options.dialects, options)
   assertTenants(options, mounts, offered)
@@ -193,6 +195,20 @@ function servableOn(store: CompleteStore, agent: Agent, log: Log): Agent {
     log({ level: 'warn', message, agent: agent.card.name })
   }
   return servable
+}
+
+/** Throws for options without effect on this store. Defaults of these options have no effect either, and are allowed. */
+function assertSupported({ limits, retention = {} }: SettledOptions, store: CompleteStore): void {
+  const { endedTasksMs, maxEndedTasks, endedEventsMs } = retention
+  const { bytesPerCaller = Number.POSITIVE_INFINITY } = limits ?? {}
+  const isLimited = bytesPerCaller !== Number.POSITIVE_INFINITY
+  const isRemoving = [endedTasksMs, maxEndedTasks, endedEventsMs].some((each) => each !== undefined)
+  if (isLimited && !supports(store, 'bytesOf')) throw new TypeError(unsupported('limits.bytesPerCaller', 'bytesOf'))
+  if (isRemoving && !supports(store, 'expire')) throw new TypeError(unsupported('advanced.retention', 'expire'))
+}
+
+function unsupported(option: string, member: string): string {
+  return `\`${option}\` has no effect: the store has no \`${member}\`. Implement \`${member}\`, or remove the option`
 }
 
 /** Every later card has a form for registries if the first one had. */

@@ -74,13 +74,19 @@ const optional = {
 /** A member that a store may leave out. */
 export type OptionalMember = keyof typeof optional
 
+/** A complete store some of whose members are defaults. */
+export interface PartlyDefault extends CompleteStore {
+  /** The members that are defaults. */
+  readonly absent: readonly OptionalMember[]
+}
+
 export const optionalMembers = Object.keys(optional) as readonly OptionalMember[]
 
 function isComplete(store: Store): store is CompleteStore {
   return optionalMembers.every((name) => store[name] !== undefined)
 }
 
-function complete(store: Store, now: () => number): CompleteStore {
+function complete(store: Store, now: () => number): PartlyDefault {
   const watchers = new Watchers()
   const leases = store.leases ? undefined : new ProcessLeases(store, now)
   const keys = store.findKey ? undefined : new ProcessKeys(now)
@@ -107,6 +113,7 @@ function complete(store: Store, now: () => number): CompleteStore {
   }
   const { changes } = store
   return {
+    absent: optionalMembers.filter((member) => store[member] === undefined),
     append:
       leases || keys || !changes ? createAppend({ store, find, leases, keys, watchers }) : (step) => store.append(step),
     load,
@@ -326,21 +333,12 @@ function keyId({ agent, tenant, owner }: Scope, key: string): string {
   return `${agent}\n${tenant}\n${owner}\n${key}`
 }
 
-/** Whether a store implements an optional member itself. */
-export function supports(store: Store, member: OptionalMember): boolean {
-  const value = store[member]
-  return value !== undefined && !(typeof value === 'object' && isDefault in value)
+/** Whether a store, complete or not, implements an optional member itself. */
+export function supports(store: Store & Partial<Pick<PartlyDefault, 'absent'>>, member: OptionalMember): boolean {
+  return store[member] !== undefined && !store.absent?.includes(member)
 }
 
-/** Marks defaults that refuse calls, also behind proxies. */
-const isDefault = Symbol('default of an absent contract')
-
-interface Default {
-  readonly [isDefault]: true
-}
-
-const noDeliveries: DeliveryStore & Default = {
-  [isDefault]: true,
+const noDeliveries: DeliveryStore = {
   async putConfig() {
     throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push notifications are not supported by the task store')
   },
@@ -366,8 +364,7 @@ const refuseRecords = async (): Promise<never> => {
   throw new TypeError(withoutRecords)
 }
 
-export const noRecords: RecordStore & Default = {
-  [isDefault]: true,
+export const noRecords: RecordStore = {
   get: refuseRecords,
   put: refuseRecords,
   delete: refuseRecords,

@@ -280,13 +280,14 @@ export interface Store {
 
   /**
    * The size of all tasks and Message answers of one owner, in every tenant. May lag behind by up to 64 KB for each task
-   * that has not ended. Without it `limits.bytesPerCaller` is not enforced.
+   * that has not ended. Without it the server rejects the option `limits.bytesPerCaller`, and does
+   * not enforce its default.
    */
   bytesOf?(agent: string, owner: string): Promise<number>
 
   /**
    * Removes tasks and idempotency keys past their time (E-11). There may be more if either number is the limit. Without it
-   * tasks are never removed.
+   * tasks are never removed, and the server rejects the option `advanced.retention`.
    */
   expire?(agent: string, expiry: Expiry): Promise<Expired>
 

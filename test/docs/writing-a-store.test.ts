@@ -1,9 +1,9 @@
 /** The example of docs/writing-a-store.md passes the suite of stores, and lacks what the page lists for absent contracts. */
 import { readFileSync } from 'node:fs'
-import { agent, type Handler, working } from 'dragoman'
+import { agent, type Handler, serve, working } from 'dragoman'
 import { createEngine, type Store } from 'dragoman/engine'
 import { createRegistry } from 'dragoman/registry'
-import { storeContract, type TestRunner, testAgent } from 'dragoman/testing'
+import { storeContract, type TestAgentOptions, type TestRunner, testAgent } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { guardedStore } from '../../src/engine/guarded-store.js'
 import { completeStore, optionalMembers, supports } from '../../src/stores/complete-store.js'
@@ -92,6 +92,26 @@ describe('a store with the core alone', () => {
     await second.drain(0)
   })
 
+  it.each<[string, string, TestAgentOptions]>([
+    ['limits.bytesPerCaller', 'bytesOf', { limits: { bytesPerCaller: 1000 } }],
+    ['advanced.retention', 'expire', { advanced: { retention: { endedTasksMs: 1000 } } }],
+    ['advanced.retention', 'expire', { advanced: { retention: { maxEndedTasks: 1 } } }],
+    ['advanced.retention', 'expire', { advanced: { retention: { endedEventsMs: 1000 } } }],
+  ])('is refused with `%s`, which needs `%s`', async (option, member, options) => {
+    const text = `\`${option}\` has no effect: the store has no \`${member}\`. Implement \`${member}\`, or remove the option`
+    await expect(testAgent(hello(), { ...options, store: mapStore() })).rejects.toThrow(new TypeError(text))
+    await expect(serve(hello(), { ...options, port: 0, store: mapStore() })).rejects.toThrow(text)
+    const able = { ...mapStore(), [member]: async () => (member === 'expire' ? { tasks: 0, keys: 0 } : 0) }
+    await using t = await testAgent(hello(), { ...options, store: able })
+    expect((await t.client.ask('hi')).text).toBe('hello')
+  })
+
+  it('serves with options that limit and remove nothing', async () => {
+    const options = { limits: { bytesPerCaller: Number.POSITIVE_INFINITY }, advanced: { retention: { sweepMs: 1000 } } }
+    await using t = await testAgent(hello(), { ...options, store: mapStore() })
+    expect((await t.client.ask('hi')).text).toBe('hello')
+  })
+
   it('is refused by a registry', async () => {
     await expect(createRegistry({ store: mapStore() })).rejects.toThrow('This store keeps no records')
   })
@@ -102,6 +122,7 @@ describe('a store with the core alone', () => {
     const complete = completeStore(store)
     expect(completeStore(complete)).toBe(complete)
     expect(optionalMembers.filter((member) => supports(store, member))).toEqual([])
+    expect(optionalMembers.filter((member) => supports(complete, member))).toEqual([])
   })
 
   it('runs a send once per idempotency key, until the process ends', async () => {

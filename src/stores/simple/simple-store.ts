@@ -6,7 +6,7 @@
  * this one lives. A change saves the whole document of its task. It has no records, so a registry refuses it.
  */
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
-import { noRecords } from '../complete-store.js'
+import { noRecords, type PartlyDefault } from '../complete-store.js'
 import type { MemoryStoreOptions } from '../memory.js'
 import { MemoryTasks } from '../memory.js'
 import type { DeliveryProgress } from '../memory-deliveries.js'
@@ -121,7 +121,7 @@ export async function openDocuments(
   storage: SimpleStorage,
   options: SimpleStoreOptions,
   label: string,
-): Promise<CompleteStore> {
+): Promise<PartlyDefault> {
   const { now = Date.now, onNotice = () => undefined } = options
   const tasks = new SerialQueue()
   const keys = new SerialQueue()
@@ -260,6 +260,7 @@ export async function openDocuments(
     leases: memory.leases,
     deliveries,
     records: noRecords,
+    absent: ['records'],
     changes: memory.changes,
     append: (step) =>
       step.idempotency
