@@ -1,5 +1,6 @@
 /** One measurement: a new server process and a new load generator, both stopped at the end. */
 import { type JobName, type JobOptions, type JobResult, type Load, startLoad } from './load/start-load.ts'
+import type { Timing } from './load/workers.ts'
 import { type ServerOptions, type StartedServer, startServer } from './servers/start-server.ts'
 import type { TargetName } from './servers/targets.ts'
 
@@ -28,20 +29,36 @@ export async function withServer<T>(
 }
 
 /**
- * Runs a job and adds the CPU share of the server during the job, warm-up included. A generator with a higher share
- * than the server is the bottleneck, and the figure is about the generator.
+ * Runs a job against the server and measures the server's CPU time during the measured part of the job. A generator
+ * with a higher CPU share than the server is the bottleneck, and the throughput is about the generator.
  */
 export async function runTimed<J extends JobName>(
   { server, load }: Measurement,
   job: J,
   options: Omit<JobOptions<J>, 'origin'>,
-): Promise<JobResult<J> & { serverBusy: number | undefined }> {
-  const startedAt = performance.now()
-  const cpuBefore = await server.cpuSeconds()
+): Promise<JobResult<J>> {
   // `Omit` of a generic type hides that only `origin` is missing.
-  const result = await load.run(job, { origin: server.origin, ...options } as unknown as JobOptions<J>)
-  const cpuAfter = await server.cpuSeconds()
-  const seconds = (performance.now() - startedAt) / 1000
-  const isKnown = cpuBefore !== undefined && cpuAfter !== undefined
-  return { ...result, serverBusy: isKnown ? (cpuAfter - cpuBefore) / seconds : undefined }
+  return await load.run(job, { origin: server.origin, ...options } as unknown as JobOptions<J>, server.pid)
+}
+
+/** The figures that every timed measurement has: CPU time per unit of work first, then throughput and CPU shares. */
+export function timedFigures(timing: Timing, count: number): TimedFigures {
+  const { seconds, serverCpuMicros: cpu, generatorCpuMicros } = timing
+  return {
+    cpuMicros: cpu === undefined ? undefined : cpu / count,
+    perSecond: count / seconds,
+    serverBusy: cpu === undefined ? undefined : cpu / 1e6 / seconds,
+    generatorBusy: generatorCpuMicros / 1e6 / seconds,
+  }
+}
+
+// A type, not an interface: it must be assignable to `Figures`.
+export type TimedFigures = {
+  /** CPU time of the server per request or event, in microseconds; undefined on systems without `/proc`. */
+  readonly cpuMicros: number | undefined
+  /** Requests or events per second. */
+  readonly perSecond: number
+  /** CPU shares, from 0 to 1 for each core. */
+  readonly serverBusy: number | undefined
+  readonly generatorBusy: number
 }

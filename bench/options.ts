@@ -7,7 +7,7 @@ const questionNames = questions.map(({ name }) => name)
 
 export const usage = `Usage: npm run bench -- [options]
 
-  --quick           fewer and shorter rounds, for a first look; do not publish these figures
+  --quick           the questions with goals, in short rounds (under three minutes); do not publish these figures
   --only NAMES      questions to run: ${questionNames.join(', ')}
   --list            also run the list question (fills a store with a million tasks)
   --servers NAMES   servers to measure: ${targetNames.join(', ')}
@@ -44,7 +44,7 @@ export function readOptions(args: string[]): BenchOptions {
   return {
     isHelpWanted: values.help,
     isQuick: values.quick,
-    questions: chooseQuestions(values.only, values.list),
+    questions: chooseQuestions(values.only, { hasList: values.list, isQuick: values.quick }),
     servers: values.servers ? chooseNames(values.servers, targetNames) : undefined,
     rounds: values.rounds ? readCount(values.rounds) : undefined,
     jsonFile: values.json,
@@ -52,8 +52,13 @@ export function readOptions(args: string[]): BenchOptions {
   }
 }
 
-function chooseQuestions(only: string | undefined, hasList: boolean): Question[] {
-  if (!only) return questions.filter(({ name }) => hasList || name !== 'list')
+interface Choice {
+  readonly hasList: boolean
+  readonly isQuick: boolean
+}
+
+function chooseQuestions(only: string | undefined, { hasList, isQuick }: Choice): Question[] {
+  if (!only) return questions.filter(({ name, isLong }) => (name === 'list' ? hasList : !(isQuick && isLong)))
   const names = chooseNames(only, questionNames)
   return questions.filter(({ name }) => names.includes(name) || (hasList && name === 'list'))
 }

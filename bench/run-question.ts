@@ -1,8 +1,8 @@
 /** Runs one question: its rounds, the summary of their figures, the comparison with the budgets. */
-import type { Entry, Question } from './questions/question.ts'
+import type { Entry, Question, Results } from './questions/question.ts'
 import { type CheckedBudget, checkBudget } from './report/check-budget.ts'
 import { formatNumber } from './report/markdown.ts'
-import { type Summary, summarise } from './report/summarise.ts'
+import { median, type Summary, summarise } from './report/summarise.ts'
 import { type Outcome, runRounds } from './rounds.ts'
 import { type TargetName, targets } from './servers/targets.ts'
 
@@ -38,9 +38,7 @@ export async function runQuestion(question: Question, run: RunOptions): Promise<
   const onOutcome = (entry: Entry, outcome: Outcome) => run.log(progressLine({ question, entry, outcome, rounds }))
   const outcomes = await runRounds(chosen, { rounds, onOutcome }).finally(() => question.finish?.())
   const entries = chosen.map((entry) => reportEntry(entry, outcomes.get(entry.id) ?? [], question))
-  const median = (id: string, key: string) =>
-    entries.find((entry) => entry.id === id)?.summary[key]?.median ?? Number.NaN
-  const budgets = question.budgets(median, settings).map(checkBudget)
+  const budgets = question.budgets(resultsOf(entries), settings).map(checkBudget)
   return { question, rounds, settings, entries, budgets }
 }
 
@@ -51,6 +49,18 @@ function reportEntry(entry: Entry, outcomes: readonly Outcome[], question: Quest
     summary: summarise(outcomes, question.columns),
     noAnswer: outcomes.find((outcome) => outcome.noAnswer)?.noAnswer,
     rounds: outcomes,
+  }
+}
+
+function resultsOf(entries: readonly EntryReport[]): Results {
+  const find = (id: string) => entries.find((entry) => entry.id === id)
+  return {
+    median: (id, key) => find(id)?.summary[key]?.median ?? Number.NaN,
+    ratio(id, otherId, key) {
+      const others = new Map(find(otherId)?.rounds.map(({ round, figures }) => [round, figures?.[key]]))
+      const ratios = find(id)?.rounds.map(({ round, figures }) => (figures?.[key] ?? NaN) / (others.get(round) ?? NaN))
+      return median(ratios?.filter((each) => !Number.isNaN(each)) ?? [])
+    },
   }
 }
 

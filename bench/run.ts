@@ -4,7 +4,7 @@ import { buildDragoman } from './build.ts'
 import { type BenchOptions, readOptions, usage } from './options.ts'
 import type { Question } from './questions/question.ts'
 import { describeMachine, describeVersions, type Machine } from './report/machine.ts'
-import { markdown } from './report/markdown.ts'
+import { goalsTable, markdown } from './report/markdown.ts'
 import { type QuestionReport, runQuestion } from './run-question.ts'
 import { targets } from './servers/targets.ts'
 
@@ -22,6 +22,7 @@ async function main(): Promise<void> {
   warnWhenBusy(machine)
   console.log(heading(machine, versions))
   const records: object[] = []
+  const reports: QuestionReport[] = []
   for (const question of options.questions) {
     const report = await runOrLog(question, options)
     if (!report) continue
@@ -29,7 +30,9 @@ async function main(): Promise<void> {
     const record = { machine, versions, ...report, question: question.name, title: question.title }
     writeResult(question.name, record, options)
     records.push(record)
+    reports.push(report)
   }
+  console.log(`\n${goalsTable(reports)}`)
   if (options.jsonFile) writeJson(options.jsonFile, records)
 }
 

@@ -78,6 +78,8 @@ export interface Dialect {
   readonly chunkMarker: string
   /** Whether a stream begins with the task. Default false. */
   readonly isTaskFirst?: boolean
+  /** Whether the last event of a stream repeats the whole task or its text, by definition. Default false. */
+  readonly repeatsTask?: boolean
   /** The last event, where that is not JSON. */
   readonly endMarker?: string
 }
@@ -220,6 +222,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   },
   'task-rest': {
     title: 'task-rest',
+    repeatsTask: true,
     send: (text) => post('/tasks/send', taskRestBody(text)),
     stream: (text) => post('/tasks/sendSubscribe', taskRestBody(text)),
     readAnswer: readTask,
@@ -230,6 +233,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   },
   invoke: {
     title: 'invoke',
+    repeatsTask: true,
     send: (text) => post('/a2a/invoke', { input: text }),
     stream: (text) => post('/a2a/stream', { input: text }),
     readAnswer: ({ status, output }: InvokeAnswer) => ({ state: status, text: output }),
@@ -239,6 +243,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   },
   'chat-rpc': {
     title: 'chat-rpc',
+    repeatsTask: true,
     send: (text) => chatRpc('message/send', text),
     stream: (text) => chatRpc('message/stream', text),
     readAnswer(answer: RpcAnswer<ChatMessage>) {

@@ -12,6 +12,7 @@ import type { JobMessage, JobReply } from './start-load.ts'
 import { streamChunks } from './stream-chunks.ts'
 import { clientSends, clientStreams } from './use-client.ts'
 import { receiveDeliveries, registerDeadWebhooks } from './webhooks.ts'
+import { measureServer } from './workers.ts'
 
 const jobs = {
   callList,
@@ -37,7 +38,8 @@ export type Jobs = typeof jobs
 
 const reply = (message: JobReply) => process.send?.(message)
 
-process.on('message', ({ job, options }: JobMessage) => {
+process.on('message', ({ job, options, serverPid }: JobMessage) => {
+  measureServer(serverPid)
   // `startLoad` pairs each job with its options.
   const run = jobs[job] as (options: object) => Promise<object>
   run(options).then(

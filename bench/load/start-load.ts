@@ -11,6 +11,8 @@ export type JobResult<J extends JobName> = Jobs[J] extends (options: never) => P
   : never
 
 export interface JobMessage {
+  /** The server whose CPU time the job measures. */
+  readonly serverPid: number | undefined
   readonly job: JobName
   readonly options: object
 }
@@ -22,17 +24,17 @@ export interface JobReply {
 }
 
 export interface Load {
-  /** Runs one job and returns its result. */
-  run<J extends JobName>(job: J, options: JobOptions<J>): Promise<JobResult<J>>
+  /** Runs one job and returns its result. With `serverPid`, timings include the CPU time of that process. */
+  run<J extends JobName>(job: J, options: JobOptions<J>, serverPid?: number): Promise<JobResult<J>>
   stop(): Promise<void>
 }
 
 export function startLoad(): Load {
   const child = fork(modulePath('load/generator'), { env: { ...process.env, NODE_ENV: 'production' } })
   return {
-    async run<J extends JobName>(job: J, options: JobOptions<J>): Promise<JobResult<J>> {
+    async run<J extends JobName>(job: J, options: JobOptions<J>, serverPid?: number): Promise<JobResult<J>> {
       const answered = once(child, 'message') as Promise<[JobReply]> // the only messages of the generator
-      child.send({ job, options } satisfies JobMessage)
+      child.send({ job, options, serverPid } satisfies JobMessage)
       const exited = once(child, 'exit').then((): [JobReply] => [{ error: 'The load generator exited' }])
       const [{ result, error, code }]: [JobReply] = await Promise.race([answered, exited])
       if (error !== undefined) throw Object.assign(new Error(error), { code })

@@ -4,7 +4,7 @@ import type { SendMessageRequest as DragomanRequest } from 'dragoman/client'
 import { type NamedEvent, type RpcAnswer, type V1Message, v1Message } from './dialects.ts'
 import { lineBatches } from './lines.ts'
 import { assertEchoed, nextGreeting } from './messages.ts'
-import { after } from './workers.ts'
+import { after, startTimer, type Timing } from './workers.ts'
 
 interface MeasuredClient {
   /** Returns the task in the form of v1 JSON. */
@@ -103,12 +103,6 @@ function toSdkMessage({ messageId, parts }: V1Message, role: SdkMessage['role'])
   }
 }
 
-interface ClientTiming {
-  readonly seconds: number
-  /** CPU time of this process. */
-  readonly cpuMicros: number
-}
-
 interface ClientOptions {
   readonly origin: string
   readonly client: ClientName
@@ -125,7 +119,7 @@ export interface ClientStreamOptions extends ClientOptions {
 }
 
 /** Sends, `concurrency` at a time. */
-export async function clientSends(options: ClientSendOptions): Promise<ClientTiming & { calls: number }> {
+export async function clientSends(options: ClientSendOptions): Promise<Timing & { calls: number }> {
   const { origin, client, concurrency, warmUpMs, durationMs } = options
   const { send } = await clients[client](origin)
   const sendOne = async () => {
@@ -139,7 +133,7 @@ export async function clientSends(options: ClientSendOptions): Promise<ClientTim
 }
 
 /** Streams of `chunks`, one after the other. */
-export async function clientStreams(options: ClientStreamOptions): Promise<ClientTiming & { events: number }> {
+export async function clientStreams(options: ClientStreamOptions): Promise<Timing & { events: number }> {
   const { origin, client, chunks, warmUpMs, durationMs } = options
   const { stream } = await clients[client](origin)
   const streamOne = async (expected: number) => {
@@ -165,10 +159,8 @@ async function repeat(call: () => Promise<void>, concurrency: number, isOver: ()
   return calls
 }
 
-async function timed(work: () => Promise<number>): Promise<ClientTiming & { calls: number }> {
-  const startedAt = performance.now()
-  const before = process.cpuUsage()
+async function timed(work: () => Promise<number>): Promise<Timing & { calls: number }> {
+  const stop = startTimer()
   const calls = await work()
-  const { user, system } = process.cpuUsage(before)
-  return { calls, seconds: (performance.now() - startedAt) / 1000, cpuMicros: user + system }
+  return { calls, ...stop() }
 }

@@ -1,9 +1,30 @@
-/** Keeps a number of connections busy and measures the time. */
+/** Keeps a number of connections busy and measures the time, and the CPU time of both sides. */
+import { readFileSync } from 'node:fs'
 
 export interface Timing {
   readonly seconds: number
-  /** CPU share of this process, from 0 to 1 for each core. */
-  readonly generatorBusy: number
+  /** CPU time of this process. */
+  readonly generatorCpuMicros: number
+  /** CPU time of the measured server, user and system; undefined on systems without `/proc`. */
+  readonly serverCpuMicros: number | undefined
+}
+
+let serverPid: number | undefined
+
+/** Names the server whose CPU time the timers of this process measure. */
+export function measureServer(pid: number | undefined): void {
+  serverPid = pid
+}
+
+/** Linux counts in ticks of 10 ms, which is exact enough for the seconds that a measurement takes. */
+function serverCpuMicros(): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${serverPid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * 10_000
+  } catch {
+    return undefined
+  }
 }
 
 export interface Work<T> {
@@ -30,12 +51,19 @@ export async function keepBusy<T>(connections: readonly T[], { turn, isOver }: W
 
 /** Starts to measure time and CPU time; the returned function ends it. */
 export function startTimer(): () => Timing {
+  const serverBefore = serverCpuMicros()
   const startedAt = performance.now()
   const cpuBefore = process.cpuUsage()
   return () => {
     const seconds = (performance.now() - startedAt) / 1000
-    const cpu = process.cpuUsage(cpuBefore)
-    return { seconds, generatorBusy: (cpu.user + cpu.system) / 1e6 / seconds }
+    const { user, system } = process.cpuUsage(cpuBefore)
+    const serverAfter = serverCpuMicros()
+    const isKnown = serverBefore !== undefined && serverAfter !== undefined
+    return {
+      seconds,
+      generatorCpuMicros: user + system,
+      serverCpuMicros: isKnown ? serverAfter - serverBefore : undefined,
+    }
   }
 }
 

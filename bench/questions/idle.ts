@@ -15,6 +15,7 @@ export const idle = defineQuestion({
   name: 'idle',
   title: 'Idle subscribers, one SSE connection and one sleeping task each',
   rounds: { full: 3, quick: 1 },
+  isLong: true,
   columns: [
     { key: 'rssKb', title: 'RSS per subscriber, KB', digits: 1 },
     { key: 'heapKb', title: 'JS heap per subscriber, KB', digits: 1 },
@@ -26,7 +27,7 @@ export const idle = defineQuestion({
       server,
       measure: () => measure(server, subscribers),
     })),
-  budgets: (median, { subscribers }) => [
+  budgets: ({ median }, { subscribers }) => [
     {
       what: `JS heap per idle subscriber, ${subscribers.toLocaleString('en')} on one process`,
       value: median('dragoman-memory', 'heapKb'),

@@ -22,6 +22,7 @@ export const list = defineQuestion({
   name: 'list',
   title: 'ListTasks, pages of 50, one caller',
   rounds: { full: 1, quick: 1 },
+  isLong: true,
   columns: [
     { key: 'nextPageMs', title: 'a following page, ms', digits: 2 },
     { key: 'deepPageMs', title: 'a page deep in the list, ms', digits: 2 },
@@ -41,7 +42,7 @@ export const list = defineQuestion({
       return await withServer('dragoman-postgres', { database }, (each) => measureCopied(each, database, settings))
     }),
   ],
-  budgets: (median, { tasks }) =>
+  budgets: ({ median }, { tasks }) =>
     (['dragoman-sqlite', 'dragoman-postgres'] as const).flatMap((server) => {
       // A fast short list proves nothing about a long one.
       const time = (key: string) => (tasks === budgetedTasks ? median(server, key) : Number.NaN)

@@ -11,6 +11,7 @@ export const memory = defineQuestion({
   name: 'memory',
   title: 'Memory kept after finished tasks, garbage collected before each reading',
   rounds: { full: 3, quick: 1 },
+  isLong: true,
   columns: [
     { key: 'rssGrowthMb', title: 'RSS growth, MB', digits: 1 },
     { key: 'heapGrowthMb', title: 'JS heap growth, MB', digits: 1 },
@@ -38,7 +39,7 @@ export const memory = defineQuestion({
       measure: () => measure('sdk-memory', settings, settings.sdkCount),
     },
   ],
-  budgets: (median, { fullCount }) => [
+  budgets: ({ median }, { fullCount }) => [
     {
       what: `${budgetedCount.toLocaleString('en')} finished tasks on SQLite, resident growth`,
       // The budget holds for the full count only.

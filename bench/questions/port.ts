@@ -1,8 +1,8 @@
 /** The cost for HTTP of reading the first bytes of each connection, which finds gRPC on the same port. */
 import { withServer } from '../measurement.ts'
 import { targets } from '../servers/targets.ts'
-import { measureSends } from './measure-sends.ts'
-import { defineQuestion, sendColumns } from './question.ts'
+import { measureSends, sendColumns } from './measure.ts'
+import { defineQuestion } from './question.ts'
 
 const servers = ['dragoman-memory', 'plain-http'] as const
 const uses = [
@@ -14,6 +14,7 @@ export const port = defineQuestion({
   name: 'port',
   title: 'Blocking sends on a port with gRPC and on a port without, 32 at a time',
   rounds: { full: 7, quick: 2 },
+  isLong: true,
   columns: sendColumns,
   settings: ({ isQuick }) => ({
     connections: 32,
@@ -29,13 +30,11 @@ export const port = defineQuestion({
         measure: () => withServer(server, {}, (measurement) => measureSends(measurement, { ...settings, isKeptAlive })),
       })),
     ),
-  budgets: (median) =>
+  budgets: ({ ratio }) =>
     uses.map(({ name, title }) => ({
-      what: `${title}, against the same handler on \`node:http\``,
-      value:
-        (100 * median(`dragoman-memory/${name}`, 'requestsPerSecond')) /
-        median(`plain-http/${name}`, 'requestsPerSecond'),
-      atLeast: 95,
-      unit: '%',
+      what: `CPU of a send, ${title}, against the same handler on \`node:http\``,
+      value: ratio(`dragoman-memory/${name}`, `plain-http/${name}`, 'cpuMicros'),
+      atMost: 1.05,
+      unit: '×',
     })),
 })

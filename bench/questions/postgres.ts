@@ -2,12 +2,13 @@
 import type { SendOptions } from '../load/send-messages.ts'
 import { startLoad } from '../load/start-load.ts'
 import type { StreamOptions } from '../load/stream-chunks.ts'
-import { type Measurement, runTimed, withServer } from '../measurement.ts'
+import { type Measurement, type TimedFigures, withServer } from '../measurement.ts'
 import { median as medianOf, percentile } from '../report/summarise.ts'
 import { newDatabase, stopPostgres } from '../servers/postgres.ts'
 import { type StartedServer, startServer } from '../servers/start-server.ts'
 import { targets } from '../servers/targets.ts'
-import { defineQuestion } from './question.ts'
+import { measureSends, measureStreams } from './measure.ts'
+import { defineQuestion, type Figures } from './question.ts'
 
 const servers = ['dragoman-postgres', 'dragoman-sqlite', 'sdk-postgres'] as const
 /** Streams of 10,000 chunks would take the SDK too long. */
@@ -17,8 +18,11 @@ export const postgres = defineQuestion({
   name: 'postgres',
   title: 'Postgres on the same machine: sends, streams, and two replicas',
   rounds: { full: 5, quick: 1 },
+  isLong: true,
   columns: [
-    { key: 'requestsPerSecond', title: 'requests/s' },
+    { key: 'sendCpuMicros', title: 'CPU µs per send', digits: 1 },
+    { key: 'sendsPerSecond', title: 'sends/s' },
+    { key: 'eventCpuMicros', title: 'CPU µs per stream event', digits: 2 },
     { key: 'eventsPerSecond', title: 'stream events/s' },
     { key: 'lagP50Ms', title: 'seen on the other replica, p50 ms', digits: 1 },
     { key: 'lagP99Ms', title: 'seen on the other replica, p99 ms', digits: 1 },
@@ -35,14 +39,15 @@ export const postgres = defineQuestion({
       id: `${server}/send`,
       server,
       title: `${targets[server].title}: sends`,
-      measure: () => withServer(server, {}, (each) => measureSends(each, settings)),
+      measure: () => withServer(server, {}, async (each) => sendFigures(await measureSends(each, settings))),
     })),
     ...servers.flatMap((server) =>
       streamSizes[server].map((chunks) => ({
         id: `${server}/${chunks}`,
         server,
         title: `${targets[server].title}: streams of ${chunks.toLocaleString('en')} chunks`,
-        measure: () => withServer(server, {}, (each) => measureStreams(each, { ...settings, chunks })),
+        measure: () =>
+          withServer(server, {}, async (each) => streamFigures(await measureStreams(each, { ...settings, chunks }))),
       })),
     ),
     {
@@ -77,10 +82,10 @@ export const postgres = defineQuestion({
       measure: () => withReplicas((both) => measureTakeover(both, (server) => server.freeze())),
     },
   ],
-  budgets: (median) => [
+  budgets: ({ median }) => [
     {
       what: 'sends on Postgres, against the SDK on Postgres',
-      value: median('dragoman-postgres/send', 'requestsPerSecond') / median('sdk-postgres/send', 'requestsPerSecond'),
+      value: median('dragoman-postgres/send', 'sendsPerSecond') / median('sdk-postgres/send', 'sendsPerSecond'),
       atLeast: 5,
       unit: '×',
     },
@@ -98,7 +103,7 @@ export const postgres = defineQuestion({
     },
     {
       what: 'sends with two replicas, against one',
-      value: median('two/send', 'requestsPerSecond') / median('dragoman-postgres/send', 'requestsPerSecond'),
+      value: median('two/send', 'sendsPerSecond') / median('dragoman-postgres/send', 'sendsPerSecond'),
       atLeast: 1,
       unit: '×',
     },
@@ -113,16 +118,6 @@ export const postgres = defineQuestion({
 })
 
 type Replicas = readonly [Measurement, Measurement]
-
-async function measureSends(measurement: Measurement, settings: Omit<SendOptions, 'origin'>) {
-  const { requests, seconds } = await runTimed(measurement, 'sendMessages', settings)
-  return { requestsPerSecond: requests / seconds }
-}
-
-async function measureStreams(measurement: Measurement, settings: Omit<StreamOptions, 'origin'>) {
-  const { events, seconds } = await runTimed(measurement, 'streamChunks', settings)
-  return { eventsPerSecond: events / seconds }
-}
 
 /** Two replicas on one new database, each with its own load generator. */
 async function withReplicas<T>(work: (replicas: Replicas) => Promise<T>): Promise<T> {
@@ -143,13 +138,33 @@ async function withReplicas<T>(work: (replicas: Replicas) => Promise<T>): Promis
 async function measureSendsOnBoth(replicas: Replicas, settings: Omit<SendOptions, 'origin'>) {
   const half = { ...settings, connections: settings.connections / 2 }
   const results = await Promise.all(replicas.map((each) => measureSends(each, half)))
-  return { requestsPerSecond: results.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0) }
+  return sendFigures(sumOf(results))
 }
 
 async function measureStreamsOnBoth(replicas: Replicas, settings: Omit<StreamOptions, 'origin'>) {
   const half = { ...settings, connections: settings.connections / 2 }
   const results = await Promise.all(replicas.map((each) => measureStreams(each, half)))
-  return { eventsPerSecond: results.reduce((sum, { eventsPerSecond }) => sum + eventsPerSecond, 0) }
+  return streamFigures(sumOf(results))
+}
+
+/** CPU per unit of work is the mean of both replicas, which do the same work; throughput is their sum. */
+function sumOf(results: readonly TimedFigures[]): TimedFigures {
+  const sum = (pick: (figures: TimedFigures) => number | undefined) =>
+    results.reduce((total, each) => total + (pick(each) ?? Number.NaN), 0)
+  return {
+    cpuMicros: sum(({ cpuMicros }) => cpuMicros) / results.length,
+    perSecond: sum(({ perSecond }) => perSecond),
+    serverBusy: sum(({ serverBusy }) => serverBusy),
+    generatorBusy: sum(({ generatorBusy }) => generatorBusy),
+  }
+}
+
+function sendFigures({ cpuMicros, perSecond }: TimedFigures): Figures {
+  return { sendCpuMicros: cpuMicros, sendsPerSecond: perSecond }
+}
+
+function streamFigures({ cpuMicros, perSecond }: TimedFigures): Figures {
+  return { eventCpuMicros: cpuMicros, eventsPerSecond: perSecond }
 }
 
 async function measureLag([one, other]: Replicas) {

@@ -1,6 +1,6 @@
 /** Webhook deliveries per second, and the cost of webhooks that never answer for other callers. */
-import { type Measurement, runTimed, withServer } from '../measurement.ts'
-import { measureSends } from './measure-sends.ts'
+import { type Measurement, runTimed, timedFigures, withServer } from '../measurement.ts'
+import { measureSends } from './measure.ts'
 import { defineQuestion } from './question.ts'
 
 const connections = 32
@@ -21,9 +21,10 @@ export const push = defineQuestion({
   name: 'push',
   title: 'Webhooks: tasks of 100 chunks to a receiver that answers at once; sends beside one that never answers',
   rounds: { full: 5, quick: 1 },
+  isLong: true,
   columns: [
-    { key: 'deliveriesPerSecond', title: 'deliveries/s' },
-    { key: 'requestsPerSecond', title: 'sends/s' },
+    { key: 'cpuMicros', title: 'CPU µs per delivery or send', digits: 1 },
+    { key: 'perSecond', title: 'deliveries/s or sends/s' },
     { key: 'serverBusy', title: 'server CPU', isShare: true },
     { key: 'generatorBusy', title: 'generator CPU', isShare: true },
   ],
@@ -61,16 +62,16 @@ export const push = defineQuestion({
         }),
     },
   ],
-  budgets: (median) => [
+  budgets: ({ median, ratio }) => [
     {
       what: 'webhook deliveries, SQLite store',
-      value: median('deliver', 'deliveriesPerSecond'),
+      value: median('deliver', 'perSecond'),
       atLeast: 2000,
       unit: '/s',
     },
     {
       what: 'sends beside webhooks that never answer, against sends without',
-      value: (100 * median('send-beside-dead', 'requestsPerSecond')) / median('send', 'requestsPerSecond'),
+      value: 100 * ratio('send-beside-dead', 'send', 'perSecond'),
       atLeast: 90,
       unit: '%',
     },
@@ -81,9 +82,8 @@ async function deliver(measurement: Measurement, { tasks, timeoutMs }: DeliveryS
   const options = { connections, chunks, timeoutMs }
   const { origin } = measurement.server
   await measurement.load.run('receiveDeliveries', { origin, ...options, tasks: Math.ceil(tasks / 5) })
-  const result = await runTimed(measurement, 'receiveDeliveries', { ...options, tasks })
-  const { serverBusy, generatorBusy } = result
-  return { deliveriesPerSecond: result.deliveries / result.seconds, serverBusy, generatorBusy }
+  const { deliveries, ...timing } = await runTimed(measurement, 'receiveDeliveries', { ...options, tasks })
+  return timedFigures(timing, deliveries)
 }
 
 function send(measurement: Measurement, { warmUpMs, durationMs }: SendSettings) {

@@ -33,8 +33,16 @@ export interface Budget {
   readonly below?: number
 }
 
-/** The median of one column of one entry; NaN when it was not measured. */
-export type Median = (entryId: string, key: string) => number
+/** The figures of all rounds, for budgets. */
+export interface Results {
+  /** The median of one column of one entry; NaN when it was not measured. */
+  median(entryId: string, key: string): number
+  /**
+   * The median of `entryId` ÷ `otherId` over the rounds; both values of a ratio are from the same round. NaN when one
+   * of them was not measured.
+   */
+  ratio(entryId: string, otherId: string, key: string): number
+}
 
 export type Settings = Readonly<Record<string, number>>
 
@@ -42,10 +50,12 @@ export interface Question<S extends Settings = Settings> {
   readonly name: string
   readonly title: string
   readonly rounds: { readonly full: number; readonly quick: number }
+  /** Whether `--quick` leaves the question out, unless `--only` names it. Default false. */
+  readonly isLong?: boolean
   readonly columns: readonly Column[]
   settings(run: { readonly isQuick: boolean }): S
   entries(settings: S): Entry[]
-  budgets(median: Median, settings: S): Budget[]
+  budgets(results: Results, settings: S): Budget[]
   /** Releases what the entries share. Called after the last round. */
   finish?(): Promise<void>
 }
@@ -54,9 +64,3 @@ export interface Question<S extends Settings = Settings> {
 export function defineQuestion<S extends Settings>(question: Question<S>): Question {
   return question
 }
-
-export const sendColumns: readonly Column[] = [
-  { key: 'requestsPerSecond', title: 'requests/s' },
-  { key: 'serverBusy', title: 'server CPU', isShare: true },
-  { key: 'generatorBusy', title: 'generator CPU', isShare: true },
-]

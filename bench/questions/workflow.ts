@@ -14,6 +14,7 @@ export const workflow = defineQuestion({
   name: 'workflow',
   title: 'Runs of a workflow of 20 steps, one after the other, and the same 20 calls made directly, over loopback',
   rounds: { full: 5, quick: 2 },
+  isLong: true,
   columns: [
     { key: 'overheadMs', title: 'ms per step over the agent’s own', digits: 2 },
     { key: 'stepMs', title: 'ms per step', digits: 2 },
@@ -30,7 +31,7 @@ export const workflow = defineQuestion({
       server,
       measure: () => withServer(server, {}, (each) => measure(each, settings)),
     })),
-  budgets: (median) =>
+  budgets: ({ median }) =>
     servers.map((server) => ({
       what: `a step, over the agent's own time (${server.replace('workflow-', '')})`,
       value: median(server, 'overheadMs'),

@@ -14,6 +14,12 @@ export function markdown({ question, entries, budgets, rounds }: QuestionReport)
   ].join('\n\n')
 }
 
+/** All goals of a run with their verdicts, in one table. */
+export function goalsTable(reports: readonly QuestionReport[]): string {
+  const rows = reports.flatMap(({ question, budgets }) => budgetRows(budgets).map((row) => [question.name, ...row]))
+  return `### Goals\n\n${table(['Question', 'Goal of', 'Goal', 'Measured', ''], rows)}`
+}
+
 function entryRows(question: Question, entries: readonly EntryReport[]): string[][] {
   return entries.map(({ title, summary, noAnswer }) => [
     title,

@@ -1,6 +1,9 @@
 /**
  * The lower bound of the cost of gRPC: only grpc-js and protobuf. It decodes the request, builds the task and every
  * event as objects, and encodes them with the generated code of Dragoman. It validates, stores and recovers nothing.
+ *
+ * Usage: bare-grpc [empty]. With `empty` it answers every unary send with the same encoded task and decodes nothing, to
+ * measure grpc-js alone.
  */
 import { once } from 'node:events'
 import { type handleServerStreamingCall, type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js'
@@ -25,17 +28,33 @@ const stream: handleServerStreamingCall<Request, object> = async (call) => {
   call.end()
 }
 
-register('SendMessage', send)
+const sendRpc = rpcOf('SendMessage')
+if (process.argv[2] === 'empty') registerEmpty()
+else register('SendMessage', send)
 register('SendStreamingMessage', stream)
 
 function register(
   name: string,
   handler: handleUnaryCall<Request, object> | handleServerStreamingCall<Request, object>,
 ): void {
-  const rpc = services.get(service)?.get(name)
-  if (!rpc) throw new Error(`RPC not found: ${service}/${name}`)
+  const rpc = rpcOf(name)
   const kind = rpc.isStreaming ? 'serverStream' : 'unary'
   server.register<Request, object>(`/${service}/${name}`, handler, rpc.response.encode, rpc.request.decode, kind)
+}
+
+function registerEmpty(): void {
+  const task = newTask({ parts: [{ text: 'hello' }] })
+  complete(task, { kind: 'echo', text: 'hello' })
+  const encoded = Buffer.from(sendRpc.response.encode({ task }))
+  const same = (bytes: Buffer) => bytes
+  const answer: handleUnaryCall<Buffer, Buffer> = (_call, callback) => callback(null, encoded)
+  server.register<Buffer, Buffer>(`/${service}/SendMessage`, answer, same, same, 'unary')
+}
+
+function rpcOf(name: string) {
+  const rpc = services.get(service)?.get(name)
+  if (!rpc) throw new Error(`RPC not found: ${service}/${name}`)
+  return rpc
 }
 
 server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {

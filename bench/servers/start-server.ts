@@ -1,30 +1,33 @@
 /** Starts one server in a new process, waits until it is ready, and stops it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { modulePath } from '../module-path.ts'
 import { newDatabase } from './postgres.ts'
-import type { MemoryReport } from './probe.ts'
+import type { AllocationReport, MemoryReport } from './probe.ts'
 import { type TargetName, targets } from './targets.ts'
 
 const readyTimeoutMs = 20_000
 
 export interface ServerOptions {
-  /** Whether `memory()` is available. Default false: the probe must be absent when speed is measured. */
+  /** Whether `memory()` and `allocation()` are available. Default false: the probe must be absent when speed is measured. */
   readonly hasProbe?: boolean
   /** A database that another server uses too. Default: a new one. */
   readonly database?: string
+  /** The agent that a proxy serves. */
+  readonly upstream?: string
 }
 
 export interface StartedServer {
   readonly origin: string
+  readonly pid: number | undefined
   memory(): Promise<MemoryReport>
-  /** CPU time so far; undefined on systems without `/proc`. */
-  cpuSeconds(): Promise<number | undefined>
+  /** Needs the probe, as `memory` does. */
+  allocation(): Promise<AllocationReport>
   /** The first 2,000 characters of its standard error. */
   stderr(): string
   /** Suspends the process without ending it. */
@@ -34,7 +37,8 @@ export interface StartedServer {
 
 export async function startServer(name: TargetName, options: ServerOptions = {}): Promise<StartedServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
-  const launch = { port: await freePort(), database: options.database ?? (await databaseFor(name, folder)) }
+  const { upstream, database = await databaseFor(name, folder) } = options
+  const launch = { port: await freePort(), database, upstream }
   const flags = options.hasProbe ? ['--expose-gc', '--import', pathToFileURL(modulePath('servers/probe')).href] : []
   const child = spawn(process.execPath, [...flags, ...targets[name].args(launch)], {
     env: { ...process.env, NODE_ENV: 'production' },
@@ -52,8 +56,9 @@ export async function startServer(name: TargetName, options: ServerOptions = {})
     const origin = await readyOrigin(child, { name, stderr })
     return {
       origin,
-      memory: () => askMemory(child),
-      cpuSeconds: () => cpuSeconds(child.pid),
+      pid: child.pid,
+      memory: () => ask<MemoryReport>(child, 'memory'),
+      allocation: () => ask<AllocationReport>(child, 'allocation'),
       stderr,
       freeze: () => void child.kill('SIGSTOP'),
       stop,
@@ -112,22 +117,11 @@ function readyOrigin(child: ChildProcess, { name, stderr }: ReadyOptions): Promi
   })
 }
 
-async function askMemory(child: ChildProcess): Promise<MemoryReport> {
+async function ask<Report>(child: ChildProcess, what: 'memory' | 'allocation'): Promise<Report> {
   const answered = once(child, 'message')
-  child.send('memory')
+  child.send(what)
   const [report] = await answered
   return report
-}
-
-async function cpuSeconds(pid: number | undefined): Promise<number | undefined> {
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const ticksPerSecond = 100
-    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-  } catch {
-    return undefined
-  }
 }
 
 /** No graceful shutdown: no figure depends on it, and the database is deleted. */

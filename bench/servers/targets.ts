@@ -1,13 +1,15 @@
 /** The servers that are measured, and the arguments of `node` that start each one. */
 import { fileURLToPath } from 'node:url'
 import { modulePath } from '../module-path.ts'
-import type { CredentialKind } from './credentials.ts'
+import type { Feature } from './features.ts'
 
 /** New for each measurement. */
 export interface LaunchOptions {
   readonly port: number
   /** Path of an SQLite file, or address of a Postgres database. */
   readonly database: string
+  /** The agent behind a proxy. */
+  readonly upstream: string | undefined
 }
 
 export interface Target {
@@ -30,10 +32,10 @@ const dragoman =
 const registry = (store: string) => [modulePath('servers/registry'), store]
 const sdk = (store: string) => [modulePath('servers/sdk'), store]
 const standalone = (name: string) => () => [modulePath(`servers/${name}`)]
-const withAuth = (kind: CredentialKind) => ({
-  title: `Dragoman, ${kind}`,
+const withFeature = (feature: Feature) => ({
+  title: `Dragoman, ${feature}`,
   needsBuild: true,
-  args: () => [modulePath('servers/with-auth'), kind],
+  args: () => [modulePath('servers/with-feature'), feature],
 })
 
 const all = {
@@ -78,9 +80,17 @@ const all = {
     needsBuild: true,
     args: (options) => dragoman(`sqlite:${options.database}`, '--dialects', 'all')(options),
   },
-  'dragoman-auth-none': withAuth('none'),
-  'dragoman-auth-key': withAuth('key'),
-  'dragoman-auth-jwt': withAuth('jwt'),
+  'dragoman-with-none': withFeature('none'),
+  'dragoman-with-key': withFeature('key'),
+  'dragoman-with-jwt': withFeature('jwt'),
+  'dragoman-with-limits': withFeature('limits'),
+  'dragoman-with-metrics': withFeature('metrics'),
+  'dragoman-with-audit': withFeature('audit'),
+  'dragoman-proxy': {
+    title: 'Dragoman as proxy, memory',
+    needsBuild: true,
+    args: ({ port, upstream = '' }) => [cli, 'serve', '--proxy', upstream, '--port', String(port), '--store', 'memory'],
+  },
   'plain-http': {
     title: "Dragoman's handler on `node:http`, memory",
     needsBuild: true,
@@ -122,6 +132,11 @@ const all = {
     title: 'bare grpc-js',
     needsBuild: true,
     args: standalone('bare-grpc'),
+  },
+  'empty-grpc': {
+    title: 'empty grpc-js',
+    needsBuild: true,
+    args: () => [modulePath('servers/bare-grpc'), 'empty'],
   },
 } satisfies Record<string, Target>
 

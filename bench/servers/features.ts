@@ -1,16 +1,16 @@
-/** The credentials that callers of `with-auth.ts` send. */
+/** The features that `with-feature.ts` enables, and the credentials that its callers send. */
 import { SignJWT } from 'jose'
 
-export const credentialKinds = ['none', 'key', 'jwt'] as const
+export const features = ['none', 'key', 'jwt', 'limits', 'metrics', 'audit'] as const
 
-export type CredentialKind = (typeof credentialKinds)[number]
+export type Feature = (typeof features)[number]
 
 export const benchKey = 'a key that only the benchmark knows'
 export const benchSecret = 'a secret that only the benchmark knows, long enough'
 
-export async function headersFor(kind: CredentialKind): Promise<Record<string, string>> {
-  if (kind === 'none') return {}
-  if (kind === 'key') return { 'x-api-key': benchKey }
+export async function headersFor(feature: Feature): Promise<Record<string, string>> {
+  if (feature === 'key') return { 'x-api-key': benchKey }
+  if (feature !== 'jwt') return {}
   const token = await new SignJWT({ scope: 'ask' })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject('bench')
