@@ -187,12 +187,12 @@ describe('the bindings', () => {
   }
 
   it(proves('R-CARD-9', 'give the same results and errors'), async () => {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     for (const binding of bindings) {
       await using server = await testServer(echoAgent, { auth: [apiKey('secret')], dialects: ['v1'] })
-      told.push(normalise(await tour(server.over(binding, { 'X-API-Key': 'secret' }))))
+      reported.push(normalise(await tour(server.over(binding, { 'X-API-Key': 'secret' }))))
     }
-    expect(told[0]).toEqual(told[1])
+    expect(reported[0]).toEqual(reported[1])
   })
 
   it(proves('R-CARD-9', 'share their tasks'), async () => {

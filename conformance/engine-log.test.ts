@@ -250,8 +250,8 @@ describe.each(bindings)('the log of a task over %s', (binding) => {
     const { id } = taskIn(await stream.next())
     await expect.poll(() => client.state(id), soon).toBe('TASK_STATE_COMPLETED')
     const readsBefore = store.reads
-    const told = outline(await stream.rest())
-    expect(told).toEqual([
+    const received = outline(await stream.rest())
+    expect(received).toEqual([
       'status:WORKING',
       ...Array.from({ length: 5000 }, (_, place) => `artifact:chunk ${place + 1} `),
       'status:COMPLETED',

@@ -38,12 +38,12 @@ describe.each(paths)('chat-rpc at %s', (at) => {
   it(proves('RL-L2-1', 'streams in its own envelope and closes with [DONE]'), async () => {
     await using server = await testServer(echoAgent, { dialects })
     const response = await new OlderClient(server).request('POST', at, rpc('message/stream', plain('chunks 2')))
-    const told = await results(response)
+    const received = await results(response)
     const [
       {
         task: { id, contextId },
       } = assert.fail('An empty stream'),
-    ] = told
+    ] = received
     const event = { type: 'TaskStatusUpdateEvent', taskId: id }
     const delta = (said: string) => ({
       task: { id, state: 'working', contextId },
@@ -57,12 +57,12 @@ describe.each(paths)('chat-rpc at %s', (at) => {
       ],
       final: false,
     })
-    expect(told.filter(({ events }) => events.some(({ messageDelta }) => messageDelta))).toEqual([
+    expect(received.filter(({ events }) => events.some(({ messageDelta }) => messageDelta))).toEqual([
       delta(''),
       delta('chunk 1 '),
       delta('chunk 2 '),
     ])
-    expect(told.at(-1)).toEqual({
+    expect(received.at(-1)).toEqual({
       task: { id, state: 'completed', contextId },
       events: [
         {
@@ -80,7 +80,7 @@ describe.each(paths)('chat-rpc at %s', (at) => {
       ],
       final: true,
     })
-    expect(told.filter(({ final }) => final)).toHaveLength(1)
+    expect(received.filter(({ final }) => final)).toHaveLength(1)
   })
 
   it('answers sends with a message', async () => {
@@ -110,8 +110,10 @@ describe('chat-rpc', () => {
     await using server = await testServer(echoAgent, { dialects })
     const client = new OlderClient(server, { path })
     const params = { ...plain('chunks 3'), metadata: { trace_id: 'x1' } }
-    const told = await results(await client.request('POST', path, rpc('message/stream', params)))
-    const messages = told.flatMap(({ events }) => events.map(({ messageDelta, message }) => messageDelta ?? message))
+    const received = await results(await client.request('POST', path, rpc('message/stream', params)))
+    const messages = received.flatMap(({ events }) =>
+      events.map(({ messageDelta, message }) => messageDelta ?? message),
+    )
     const said = messages.filter((each) => each !== undefined)
     expect(said).toHaveLength(5) // the first delta is empty
     expect(new Set(said.map(({ messageId }) => messageId)).size).toBe(1)
@@ -146,24 +148,24 @@ describe('chat-rpc', () => {
       ['chunks 2', 'chunk 1 chunk 2 '],
       ['msg only this', 'only this'],
     ] as const) {
-      const told = await results(
+      const received = await results(
         await new OlderClient(server).request('POST', path, rpc('message/stream', plain(said))),
       )
-      expect(told.at(-1)?.events[0]?.message).toMatchObject({ parts: [{ kind: 'text', text: whole }] })
+      expect(received.at(-1)?.events[0]?.message).toMatchObject({ parts: [{ kind: 'text', text: whole }] })
     }
   })
 
   it(proves('RL-L2-3', 'reads and cancels real tasks'), async () => {
-    const door = gate()
+    const pending = gate()
     const slow = agent('Slow', async function* ({ signal }) {
       yield 'begun'
-      door.open()
+      pending.open()
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     })
     await using server = await testServer(slow, { dialects })
     const client = new OlderClient(server, { path })
     const stream = client.request('POST', path, rpc('message/stream', plain('go')))
-    await door.opened
+    await pending.opened
     const list = () => server.over('JSON-RPC').call<{ tasks: { id: string }[] }>('ListTasks')
     const id = await until(async () => (await list()).tasks[0]?.id)
     expect(await client.result<OldTask>('tasks/get', { id })).toMatchObject({
@@ -176,8 +178,8 @@ describe('chat-rpc', () => {
       id,
       status: { state: 'canceled' },
     })
-    const told = await results(await stream)
-    expect(told.at(-1)).toMatchObject({ task: { state: 'canceled' }, final: true })
+    const received = await results(await stream)
+    expect(received.at(-1)).toMatchObject({ task: { state: 'canceled' }, final: true })
   })
 
   it(proves('RL-L2-3', 'says -32001 and -32002 when they are true'), async () => {
@@ -196,8 +198,10 @@ describe('chat-rpc', () => {
     ['ask', 'input-required', 'What is the second text?'],
   ])(proves('RL-L2-4', 'ends a stream after %s'), async (word, state, said) => {
     await using server = await testServer(echoAgent, { dialects })
-    const told = await results(await new OlderClient(server).request('POST', path, rpc('message/stream', plain(word))))
-    expect(told.at(-1)).toMatchObject({
+    const received = await results(
+      await new OlderClient(server).request('POST', path, rpc('message/stream', plain(word))),
+    )
+    expect(received.at(-1)).toMatchObject({
       task: { state },
       events: [{ type: 'TaskStatusUpdateEvent', state, final: true, message: { parts: [{ text: said }] } }],
       final: true,
@@ -209,10 +213,12 @@ describe('chat-rpc', () => {
       yield artifact('both', [text('words'), { data: { n: 1 } }])
     })
     await using server = await testServer(filed, { dialects })
-    const told = await results(await new OlderClient(server).request('POST', path, rpc('message/stream', plain('go'))))
-    const events = told.flatMap((each) => each.events)
+    const received = await results(
+      await new OlderClient(server).request('POST', path, rpc('message/stream', plain('go'))),
+    )
+    const events = received.flatMap((each) => each.events)
     expect(events.find(({ type }) => type === 'TaskArtifactUpdateEvent')).toMatchObject({
-      taskId: told[0]?.task.id,
+      taskId: received[0]?.task.id,
       artifact: { parts: [{ kind: 'data', data: { n: 1 } }] },
       final: false,
     })

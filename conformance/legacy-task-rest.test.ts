@@ -235,19 +235,19 @@ describe('task-rest', () => {
     await using server = await testServer(echoAgent, { dialects })
     const body = body01('chunks 2', { contextId: 'c' })
     const events = await readEvents(await new OlderClient(server).request('POST', '/tasks/sendSubscribe', body))
-    const told = events.map(({ data }) => data as { task?: OldTask; artifact?: unknown })
-    expect(told.map(({ task }) => task?.status.state ?? 'artifact')).toEqual([
+    const received = events.map(({ data }) => data as { task?: OldTask; artifact?: unknown })
+    expect(received.map(({ task }) => task?.status.state ?? 'artifact')).toEqual([
       'submitted',
       'working',
       'artifact',
       'artifact',
       'completed',
     ])
-    expect(told[3]).toEqual({
-      taskId: told[0]?.task?.id,
+    expect(received[3]).toEqual({
+      taskId: received[0]?.task?.id,
       contextId: 'c',
       artifact: expect.objectContaining({ index: 1, append: true, lastChunk: true }),
     })
-    expect(textOfTask(told[4]?.task as OldTask)).toBe('chunk 1 chunk 2 ')
+    expect(textOfTask(received[4]?.task as OldTask)).toBe('chunk 1 chunk 2 ')
   })
 })

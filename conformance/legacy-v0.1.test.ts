@@ -193,10 +193,10 @@ describe('parts in 0.1', () => {
     const client = server.over('JSON-RPC')
     const { id } = await client.send({ parts: [{ data: 7 }, { data: null }, { data: 'x' }] })
     const wrapped = (value: unknown) => ({ type: 'data', data: { value }, metadata: { data_part_compat: true } })
-    const told = await new OlderClient(server, { headers: { 'A2A-Version': '0.1' } }).result<OldTask>('tasks/get', {
+    const task = await new OlderClient(server, { headers: { 'A2A-Version': '0.1' } }).result<OldTask>('tasks/get', {
       id,
     })
-    expect(told.artifacts?.[0]?.parts).toEqual([wrapped(7), wrapped(null), wrapped('x')])
+    expect(task.artifacts?.[0]?.parts).toEqual([wrapped(7), wrapped(null), wrapped('x')])
     expect((await client.task(id)).artifacts?.[0]?.parts).toEqual([{ data: 7 }, { data: null }, { data: 'x' }])
   })
 

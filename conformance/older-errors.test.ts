@@ -18,52 +18,55 @@ import {
 } from './older-fixture.js'
 import { proves } from './proves.js'
 
-type Told = readonly [http: number, code: number | 'error']
+type ErrorCodes = readonly [http: number, code: number | 'error']
 
-interface Voice {
+interface DialectCase {
   readonly name: string
   readonly path: string
   /** The header that identifies the dialect when the body cannot be parsed. */
   readonly version?: string
-  /** A request that is fine, but for what the test does to it. */
+  /** A valid request, which tests modify. */
   readonly good: Json
-  /** About a task that is not there. */
+  /** A request for an unknown task. */
   readonly unknown: Json
-  /** With a member that is wrong, and its name. */
+  /** A request with one invalid member, which `field` names. */
   readonly wrong: Json
   readonly field: string
-  /** Checks the form and reads the number; dialects without numbers say `error`. */
-  read(answer: Answer): Told
-  readonly told: Readonly<
-    Record<'unknown' | 'wrong' | 'stranger' | 'foreign' | 'large' | 'media' | 'broken' | 'internal' | 'limited', Told>
+  /** Checks the form and reads the number; dialects without numeric codes return `error`. */
+  read(answer: Answer): ErrorCodes
+  readonly expected: Readonly<
+    Record<
+      'unknown' | 'wrong' | 'unauthenticated' | 'foreign' | 'large' | 'media' | 'broken' | 'internal' | 'limited',
+      ErrorCodes
+    >
   >
 }
 
 /** JSON-RPC with details as one object. */
 const inEnvelope =
   (id: number | null = 7) =>
-  ({ status, body }: Answer): Told => {
+  ({ status, body }: Answer): ErrorCodes => {
     expect(Object.keys(body)).toEqual(['jsonrpc', 'id', 'error'])
     expect(body.jsonrpc).toBe('2.0')
     expect([id, null]).toContain(body.id)
     return [status, checkOldError(body.error as OldError).code]
   }
 
-const bare = ({ status, body }: Answer): Told => [status, checkRestError(body, status).code]
+const bare = ({ status, body }: Answer): ErrorCodes => [status, checkRestError(body, status).code]
 
 /** 0.3's JSON-RPC: no details (R3-ERR-1). */
-const withoutData = (answer: Answer): Told => {
+const withoutData = (answer: Answer): ErrorCodes => {
   expect(answer.body.error).not.toHaveProperty('data')
   return inEnvelope()(answer)
 }
 
-const withDetail = ({ status, body }: Answer): Told => {
+const withDetail = ({ status, body }: Answer): ErrorCodes => {
   expect(Object.keys(body)).toEqual(['detail', 'error'])
   expect(Object.keys(body.error as Json)).toEqual(['code', 'message'])
   return [status, (body.error as { code: number }).code]
 }
 
-const sentence = ({ status, body }: Answer): Told => {
+const sentence = ({ status, body }: Answer): ErrorCodes => {
   expect(body).toEqual({ error: expect.stringMatching(/\S/), status: 'error' })
   return [status, 'error']
 }
@@ -71,7 +74,7 @@ const sentence = ({ status, body }: Answer): Told => {
 const onRpc = {
   unknown: [200, -32001],
   wrong: [200, -32602],
-  stranger: [401, -32000],
+  unauthenticated: [401, -32000],
   foreign: [403, -32000],
   large: [413, -32600],
   media: [200, -32005],
@@ -79,11 +82,11 @@ const onRpc = {
   internal: [200, -32603],
   limited: [429, -32000],
 } as const
-const in01 = { ...onRpc, stranger: [401, -32007], foreign: [403, -32008], limited: [429, -32010] } as const
+const in01 = { ...onRpc, unauthenticated: [401, -32007], foreign: [403, -32008], limited: [429, -32010] } as const
 const onRest = {
   unknown: [404, -32001],
   wrong: [400, -32602],
-  stranger: [401, -32000],
+  unauthenticated: [401, -32000],
   foreign: [403, -32000],
   large: [413, -32600],
   media: [400, -32005],
@@ -94,7 +97,7 @@ const onRest = {
 const inTaskRest = {
   ...onRest,
   wrong: [422, -32602],
-  stranger: [401, -32007],
+  unauthenticated: [401, -32007],
   foreign: [403, -32008],
   limited: [429, -32010],
   media: [415, -32005],
@@ -102,7 +105,7 @@ const inTaskRest = {
 const inInvoke = {
   unknown: [404, 'error'],
   wrong: [400, 'error'],
-  stranger: [401, 'error'],
+  unauthenticated: [401, 'error'],
   foreign: [403, 'error'],
   large: [413, 'error'],
   media: [400, 'error'],
@@ -113,7 +116,7 @@ const inInvoke = {
 
 const wrong03 = message03({ parts: [{ kind: 'text', text: 7 }] })
 
-const dialectCases: readonly Voice[] = [
+const dialectCases: readonly DialectCase[] = [
   ...['message/send', 'message/stream'].map((method) => ({
     name: `0.3, ${method}`,
     path: '/',
@@ -123,7 +126,7 @@ const dialectCases: readonly Voice[] = [
     wrong: rpc(method, { message: wrong03 }),
     field: 'message.parts[0].text',
     read: withoutData,
-    told: onRpc,
+    expected: onRpc,
   })),
   ...['/v1/message:send', '/v1/message:stream'].map((path) => ({
     name: `0.3, ${path}`,
@@ -133,7 +136,7 @@ const dialectCases: readonly Voice[] = [
     wrong: { message: protoMessage({ content: [{ text: 7 }] }) },
     field: 'message.parts[0].text',
     read: bare,
-    told: onRest,
+    expected: onRest,
   })),
   ...['tasks/send', 'tasks/sendSubscribe'].map((method) => ({
     name: `0.1, ${method}`,
@@ -144,7 +147,7 @@ const dialectCases: readonly Voice[] = [
     wrong: rpc(method, { id: 'j', message: { role: 'user', parts: [{ type: 'text', text: 7 }] } }),
     field: 'message.parts[0].text',
     read: inEnvelope(),
-    told: in01,
+    expected: in01,
   })),
   {
     name: 'the Go library’s form',
@@ -154,7 +157,7 @@ const dialectCases: readonly Voice[] = [
     wrong: rpc('tasks/send', { id: 'g', message: { role: 'user', parts: [{ type: 'text', text: 7 }] } }),
     field: 'message.parts[0].text',
     read: inEnvelope(),
-    told: in01,
+    expected: in01,
   },
   ...['/tasks/send', '/tasks/sendSubscribe'].map((path) => ({
     name: `task-rest, ${path}`,
@@ -164,7 +167,7 @@ const dialectCases: readonly Voice[] = [
     wrong: { message: { role: 'user', parts: [{ type: 'text', text: 7 }] } },
     field: 'message.parts[0].text',
     read: withDetail,
-    told: inTaskRest,
+    expected: inTaskRest,
   })),
   ...['/a2a/invoke', '/a2a/stream'].map((path) => ({
     name: `invoke, ${path}`,
@@ -174,7 +177,7 @@ const dialectCases: readonly Voice[] = [
     wrong: { input: 'hello', chat_id: 7 },
     field: 'chat_id',
     read: sentence,
-    told: inInvoke,
+    expected: inInvoke,
   })),
   ...['/api/v1/a2a', '/a2a/v1'].flatMap((path) =>
     ['message/send', 'message/stream'].map((method) => ({
@@ -185,16 +188,16 @@ const dialectCases: readonly Voice[] = [
       wrong: rpc(method, { message: wrong03 }),
       field: 'message.parts[0].text',
       read: inEnvelope(),
-      told: onRpc,
+      expected: onRpc,
     })),
   ),
 ]
 
 async function refused(
-  { path, read, version }: Voice,
+  { path, read, version }: DialectCase,
   body: unknown,
   { headers = {}, options = {} }: { headers?: HeaderList; options?: HandlerOptions } = {},
-): Promise<{ told: Told; answer: Answer }> {
+): Promise<{ expected: ErrorCodes; answer: Answer }> {
   await using server = await testServer(echoAgent, { dialects: 'all', ...options })
   const answer = await new OlderClient(server, { headers: { 'A2A-Version': version } }).send(
     'POST',
@@ -203,51 +206,51 @@ async function refused(
     headers,
   )
   expect(answer.headers.get('content-type')).toBe('application/json')
-  return { told: read(answer), answer }
+  return { expected: read(answer), answer }
 }
 
 describe.each(dialectCases)('mistakes in $name', (dialectCase) => {
-  const { told, good } = dialectCase
+  const { expected, good } = dialectCase
   const { version: _named, ...unversioned } = dialectCase
 
-  it('a task that is not there', async () => {
-    expect((await refused(unversioned, dialectCase.unknown)).told).toEqual(told.unknown)
+  it('an unknown task', async () => {
+    expect((await refused(unversioned, dialectCase.unknown)).expected).toEqual(expected.unknown)
   })
 
   it('a member of the wrong type, which is named', async () => {
-    const { told: said, answer } = await refused(unversioned, dialectCase.wrong)
-    expect(said).toEqual(told.wrong)
+    const { expected: codes, answer } = await refused(unversioned, dialectCase.wrong)
+    expect(codes).toEqual(expected.wrong)
     expect(JSON.stringify(answer.body)).toContain(dialectCase.field)
   })
 
   it(proves(['R3-SEC-1', 'RL-ALL-2'], 'no credentials, or wrong ones'), async () => {
     for (const key of [undefined, 'wrong']) {
       const options = { auth: [apiKey('k')] }
-      const { told: said, answer } = await refused(unversioned, good, { headers: { 'X-API-Key': key }, options })
-      expect(said).toEqual(told.stranger)
+      const { expected: codes, answer } = await refused(unversioned, good, { headers: { 'X-API-Key': key }, options })
+      expect(codes).toEqual(expected.unauthenticated)
       expect(answer.headers.get('www-authenticate')).toBe('ApiKey name="X-API-Key"')
     }
   })
 
   it(proves('RL-ALL-2', 'a page of another origin'), async () => {
     const headers = { Origin: 'https://evil.example' }
-    expect((await refused(unversioned, good, { headers })).told).toEqual(told.foreign)
+    expect((await refused(unversioned, good, { headers })).expected).toEqual(expected.foreign)
   })
 
   it(proves('RL-ALL-2', 'a body that is too large'), async () => {
     const options = { limits: { bodyBytes: 2000 } }
-    const { told: said } = await refused(dialectCase, { ...good, padding: 'x'.repeat(3000) }, { options })
-    expect(said).toEqual(told.large)
+    const { expected: codes } = await refused(dialectCase, { ...good, padding: 'x'.repeat(3000) }, { options })
+    expect(codes).toEqual(expected.large)
   })
 
   it(proves('RL-ALL-2', 'a body of another media type'), async () => {
-    const { told: said } = await refused(dialectCase, good, { headers: { 'Content-Type': 'text/plain' } })
-    expect(said).toEqual(told.media)
+    const { expected: codes } = await refused(dialectCase, good, { headers: { 'Content-Type': 'text/plain' } })
+    expect(codes).toEqual(expected.media)
   })
 
   it('broken JSON', async () => {
     for (const body of ['{"a":', 'hello', '\u0000', new Uint8Array([0xff, 0xfe])]) {
-      expect((await refused(dialectCase, body)).told).toEqual(told.broken)
+      expect((await refused(dialectCase, body)).expected).toEqual(expected.broken)
     }
   })
 
@@ -264,15 +267,15 @@ describe.each(dialectCases)('mistakes in $name', (dialectCase) => {
 
   it('an internal failure, without details', async () => {
     const options = failing(new Error('the password is 1234'))
-    const { told: said, answer } = await refused(unversioned, good, { options })
-    expect(said).toEqual(told.internal)
+    const { expected: codes, answer } = await refused(unversioned, good, { options })
+    expect(codes).toEqual(expected.internal)
     expect(JSON.stringify(answer.body)).not.toContain('1234')
   })
 
   it('too many calls, with the time to come back', async () => {
     const options = failing(new A2AError('RATE_LIMITED', 'Too many', { retryAfterSeconds: 3 }))
-    const { told: said, answer } = await refused(unversioned, good, { options })
-    expect(said).toEqual(told.limited)
+    const { expected: codes, answer } = await refused(unversioned, good, { options })
+    expect(codes).toEqual(expected.limited)
     expect(answer.headers.get('retry-after')).toBe('3')
   })
 })
@@ -412,8 +415,8 @@ describe('a caller of an older dialect', () => {
       ['/tasks/send', { ...body01('x'), pushNotification: bad }],
       ['/tasks/pushNotification/set', { id: 'j', pushNotificationConfig: bad }],
     ] as const) {
-      const { body: told } = await client.send('POST', path, body)
-      expect(JSON.stringify(told), `${path} ${JSON.stringify(body)}`).toContain('-32602')
+      const { body: expected } = await client.send('POST', path, body)
+      expect(JSON.stringify(expected), `${path} ${JSON.stringify(body)}`).toContain('-32602')
     }
     expect(await client.result('tasks/pushNotificationConfig/list', { id: 'j' })).toEqual([])
   })

@@ -104,9 +104,9 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
   it(proves('R-STRM-4', 'sends events in the order of the log'), async () => {
     await using server = await testServer(echoAgent)
     const stream = await server.over(binding).stream('SendStreamingMessage', { message: userMessage('chunks 200') })
-    const told = outline(await stream.rest())
+    const received = outline(await stream.rest())
     const chunks = Array.from({ length: 200 }, (_, place) => `artifact:chunk ${place + 1} `)
-    expect(told).toEqual(['task:SUBMITTED', 'status:WORKING', ...chunks, 'status:COMPLETED'])
+    expect(received).toEqual(['task:SUBMITTED', 'status:WORKING', ...chunks, 'status:COMPLETED'])
   })
 
   it(proves('R-STRM-6', 'sends nothing after the end, even if the agent yields more'), async () => {
@@ -118,10 +118,10 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
     })
     await using server = await testServer(chatty)
     const stream = await server.over(binding).stream('SendStreamingMessage', { message: userMessage('go') })
-    const told = outline(await stream.rest())
-    expect(told[0]).toBe('task:WORKING')
-    expect(told.at(-1)).toBe('status:FAILED')
-    expect(told).not.toContain('artifact:more')
+    const received = outline(await stream.rest())
+    expect(received[0]).toBe('task:WORKING')
+    expect(received.at(-1)).toBe('status:FAILED')
+    expect(received).not.toContain('artifact:more')
   })
 
   it(proves('R-STRM-7', 'ends with a question'), async () => {

@@ -151,8 +151,8 @@ describe.each(bindings)('SubscribeToTask over %s', (binding) => {
     const stream = await client.stream('SubscribeToTask', { id })
     await client.send({ taskId: id })
     await client.send({ taskId: id })
-    const told = outline(await stream.rest())
-    expect(told).toEqual([
+    const received = outline(await stream.rest())
+    expect(received).toEqual([
       'task:INPUT_REQUIRED',
       'status:WORKING',
       'status:INPUT_REQUIRED',

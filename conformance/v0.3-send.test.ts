@@ -91,12 +91,12 @@ describe('sending in 0.3', () => {
     ['bytes without padding', { bytes: 'aGk' }, { bytes: 'aGk=' }],
   ])(
     proves(['R3-DM-2', 'RM-PART-5'], 'takes a file by its %s, and returns it as 0.3 does'),
-    async (_what, given, told) => {
+    async (_what, given, expected) => {
       await using server = await testServer(mirror)
       const about = { name: 'f.txt', mimeType: 'text/plain' }
       const parts = [{ kind: 'file', file: { ...given, ...about } }]
       const task = await new OlderClient(server).result<OldTask>('message/send', { message: message03({ parts }) })
-      expect(task.artifacts?.[0]?.parts).toEqual([{ kind: 'file', file: { ...told, ...about } }])
+      expect(task.artifacts?.[0]?.parts).toEqual([{ kind: 'file', file: { ...expected, ...about } }])
     },
   )
 

@@ -26,8 +26,8 @@ describe('streams in 0.3', () => {
     expect((await client.error('message/stream', { message: message03('go') })).code).toBe(-32004)
     const { status, body } = await client.send('POST', '/v1/message:stream', { message: protoMessage('go') })
     expect([status, body.code]).toEqual([400, -32004])
-    const [told] = await readEvents(await client.request('POST', '/', rpc('tasks/resubscribe', { id: 'nope' })))
-    expect(told?.data).toMatchObject({ id: 7, error: { code: -32004 } })
+    const [received] = await readEvents(await client.request('POST', '/', rpc('tasks/resubscribe', { id: 'nope' })))
+    expect(received?.data).toMatchObject({ id: 7, error: { code: -32004 } })
   })
 
   it(proves(['R3-STRM-2', 'R3-STRM-3', 'R3-STRM-4'], 'show a task, what happens to it and its end'), async () => {
@@ -90,11 +90,11 @@ describe('tasks/resubscribe in 0.3', () => {
   const client = (server: Awaited<ReturnType<typeof testServer>>) => new OlderClient(server)
 
   it(proves(['R3-STRM-6', 'R3-STRM-4'], 'shows the task and then what follows'), async () => {
-    const door = gate()
+    const pending = gate()
     const slow = agent('Slow', async function* () {
       yield working('Begun')
       yield 'one '
-      await door.opened
+      await pending.opened
       yield 'two'
     })
     await using server = await testServer(slow)
@@ -106,7 +106,7 @@ describe('tasks/resubscribe in 0.3', () => {
     const { id } = begun[0] as unknown as OldTask
     const second = client(server).events<Event>('tasks/resubscribe', { id })
     await expect.poll(async () => (await client(server).result<OldTask>('tasks/get', { id })).artifacts).toBeDefined()
-    door.open()
+    pending.open()
     const events = await second
     expect(events[0]).toMatchObject({ kind: 'task', id, status: { state: 'working' } })
     expect(outline(events).at(-1)).toBe('status-update:completed!')

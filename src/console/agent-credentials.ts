@@ -137,7 +137,7 @@ export class AgentLogin {
     this.#current = current
     this.#place = place
     this.#show({ state: 'trying' })
-    const told = new Promise<void>((resolve) => {
+    const viewChanged = new Promise<void>((resolve) => {
       this.#onView = resolve
     })
     const signal = AbortSignal.any([current.signal, AbortSignal.timeout(loginTimeoutMs)])
@@ -148,7 +148,7 @@ export class AgentLogin {
       () => shown({ state: 'accepted' }),
       (error: Error) => shown({ state: 'refused', error: error.message }),
     )
-    await Promise.race([told, this.#over])
+    await Promise.race([viewChanged, this.#over])
   }
 
   /** Prompts for the OAuth 2 flows of the client. */

@@ -155,7 +155,7 @@ export function readGrpcError(status: string, message: string, given: readonly o
   return makeError(code, { message: text, details, peerCode: status })
 }
 
-interface Told {
+interface ErrorInput {
   readonly message: unknown
   readonly details: PeerErrorDetails
   readonly peerCode: string
@@ -164,7 +164,7 @@ interface Told {
 
 const maxMessageLength = 2000
 
-function makeError(known: ErrorCode | undefined, { message, details, peerCode, data }: Told): A2AError {
+function makeError(known: ErrorCode | undefined, { message, details, peerCode, data }: ErrorInput): A2AError {
   const { violations, retryAfterSeconds, metadata, rest } = details
   const code = known ?? (violations ? 'INVALID_PARAMS' : 'INTERNAL_ERROR')
   const facts = { ...metadata, ...rest, ...(known === undefined && { peerCode, ...peerData(details, data) }) }

@@ -8,14 +8,14 @@ import { artifact } from './yields.js'
 
 describe.each(storeKinds)('a relay on %s', (kind) => {
   const both = async () => {
-    const far = await testEngine(echoAgent, kind)
-    const near = await testEngine(relayAgent({ name: 'Bridge' }, far), kind)
+    const upstream = await testEngine(echoAgent, kind)
+    const relay = await testEngine(relayAgent({ name: 'Bridge' }, upstream), kind)
     return {
-      far,
-      near,
+      upstream,
+      relay,
       async [Symbol.asyncDispose]() {
-        await near[Symbol.asyncDispose]()
-        await far[Symbol.asyncDispose]()
+        await relay[Symbol.asyncDispose]()
+        await upstream[Symbol.asyncDispose]()
       },
     }
   }
@@ -24,7 +24,7 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
 
   it('yields the output of the remote agent, chunk by chunk', async () => {
     await using pair = await both()
-    expect(outline(await collect(pair.near.sendStreamingMessage(send('chunks 3'), callBy())))).toEqual([
+    expect(outline(await collect(pair.relay.sendStreamingMessage(send('chunks 3'), callBy())))).toEqual([
       'task:SUBMITTED',
       'status:WORKING',
       'artifact:chunk 1 ',
@@ -32,16 +32,16 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
       'artifact:chunk 3 ',
       'status:COMPLETED',
     ])
-    expect(textOfTask(taskIn(await pair.near.sendMessage(send('hello'), callBy())))).toBe('hello')
+    expect(textOfTask(taskIn(await pair.relay.sendMessage(send('hello'), callBy())))).toBe('hello')
   })
 
   it('passes on direct messages, failures and rejections', async () => {
     await using pair = await both()
-    expect(await pair.near.sendMessage(send('msg word'), callBy())).toMatchObject({
+    expect(await pair.relay.sendMessage(send('msg word'), callBy())).toMatchObject({
       message: { parts: [{ text: 'word' }] },
     })
     const states = await Promise.all(
-      ['fail', 'reject'].map(async (word) => taskIn(await pair.near.sendMessage(send(word), callBy())).status),
+      ['fail', 'reject'].map(async (word) => taskIn(await pair.relay.sendMessage(send(word), callBy())).status),
     )
     expect(states.map(({ state, message }) => [state, textIn(message?.parts ?? [])])).toEqual([
       ['TASK_STATE_FAILED', 'Failed as asked'],
@@ -51,11 +51,11 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
 
   it('passes on a question, and its answer to the remote task that asked', async () => {
     await using pair = await both()
-    const asked = taskIn(await pair.near.sendMessage(send('ask'), callBy()))
+    const asked = taskIn(await pair.relay.sendMessage(send('ask'), callBy()))
     expect(asked.status).toMatchObject({ state: 'TASK_STATE_INPUT_REQUIRED' })
-    const answered = taskIn(await pair.near.sendMessage(send('second', { taskId: asked.id }), callBy()))
+    const answered = taskIn(await pair.relay.sendMessage(send('second', { taskId: asked.id }), callBy()))
     expect([answered.status.state, textOfTask(answered)]).toEqual(['TASK_STATE_COMPLETED', 'ask\nsecond'])
-    const { tasks } = await pair.far.listTasks({}, callBy('anonymous'))
+    const { tasks } = await pair.upstream.listTasks({}, callBy('anonymous'))
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
   })
 
@@ -64,11 +64,11 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
       yield artifact('', message.parts, { id: 'unnamed' })
       yield artifact('named', 'x', { id: 'other' })
     })
-    await using far = await testEngine(plain, kind)
+    await using upstream = await testEngine(plain, kind)
     const card = { name: 'Bridge', defaultInputModes: ['text/plain'] }
-    await using near = await testEngine(relayAgent(card, far), kind)
+    await using relay = await testEngine(relayAgent(card, upstream), kind)
     const csv = { text: 'a;b', mediaType: 'text/csv' }
-    const task = taskIn(await near.sendMessage(send('', { parts: [csv] }), callBy()))
+    const task = taskIn(await relay.sendMessage(send('', { parts: [csv] }), callBy()))
     expect(task.artifacts).toEqual([
       { artifactId: 'unnamed', parts: [csv] },
       { artifactId: 'other', name: 'named', parts: [{ text: 'x' }] },
@@ -83,11 +83,11 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
   it('cancels the remote task when its own task is cancelled', async () => {
     await using pair = await both()
     const request = send('sleep 60000', {}, { returnImmediately: true })
-    const { id } = taskIn(await pair.near.sendMessage(request, callBy()))
-    const far = await until(async () => (await pair.far.listTasks({}, callBy('anonymous'))).tasks[0])
-    expect((await pair.near.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+    const { id } = taskIn(await pair.relay.sendMessage(request, callBy()))
+    const upstream = await until(async () => (await pair.upstream.listTasks({}, callBy('anonymous'))).tasks[0])
+    expect((await pair.relay.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
     await until(async () => {
-      const { status } = await pair.far.getTask({ id: far.id }, callBy('anonymous'))
+      const { status } = await pair.upstream.getTask({ id: upstream.id }, callBy('anonymous'))
       return status.state === 'TASK_STATE_CANCELED'
     })
   })

@@ -47,10 +47,10 @@ describe.each(storeKinds)('turns on %s', (kind) => {
       const now = await engine.getTask({ id }, callBy())
       return now.status.state === 'TASK_STATE_COMPLETED' && now
     })
-    const heard = task.history?.filter(({ role }) => role === 'ROLE_USER').map(({ parts }) => textIn(parts)) ?? []
+    const received = task.history?.filter(({ role }) => role === 'ROLE_USER').map(({ parts }) => textIn(parts)) ?? []
     const ran = task.artifacts?.map(({ parts }) => textIn(parts)) ?? []
     // The second may arrive after the task has ended; then its sender gets an error.
-    expect(ran).toEqual(heard.slice(1).map((each) => `${each};`))
+    expect(ran).toEqual(received.slice(1).map((each) => `${each};`))
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(ran.length)
   })
 

@@ -60,11 +60,11 @@ describe('RetryBudget', () => {
     expect(budget.delayAfter(away, 5_000)).toBe(100)
     for (const expected of [200, 400, 800]) {
       clock.ms += 1_900
-      budget.heard()
+      budget.answered()
       expect(budget.delayAfter(away, 5_000)).toBe(expected)
     }
     clock.ms += 60_000
-    budget.heard()
+    budget.answered()
     expect(budget.delayAfter(away, 5_000)).toBe(100)
   })
 

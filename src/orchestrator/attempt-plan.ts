@@ -57,7 +57,7 @@ export class RetryBudget {
   }
 
   /** Call when the agent has answered. */
-  heard(): void {
+  answered(): void {
     this.#hasAnswered = true
   }
 

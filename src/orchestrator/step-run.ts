@@ -182,7 +182,7 @@ export class StepRun {
     // `RetryBudget` retries; the client below must not.
     const context: CallContext = { ...this.#context(signal), attempts: 1 }
     for await (const event of await this.#events(this.#service, context)) {
-      this.#retryBudget.heard()
+      this.#retryBudget.answered()
       await this.#learnTaskId(event)
       for (const output of child.apply(event)) await this.#run.yield(output)
     }

@@ -19,16 +19,16 @@ const outliner = agent('OutlineAgent', async function* ({ text }) {
 })
 
 /** Repeats the text of each message, and records the messages. */
-const listener = (name: string, heard: Message[] = []) =>
+const listener = (name: string, received: Message[] = []) =>
   agent(name, async function* ({ text, message }) {
-    heard.push(message)
+    received.push(message)
     yield `${name} heard: `
     yield text
   })
 
 describe.each(storeKinds)('a workflow on %s', (kind) => {
   it('chains agents: passes data and text in one context, with references', async () => {
-    const heard: Message[] = []
+    const received: Message[] = []
     const outlineSchema = z.object({ title: z.string(), chapters: z.array(z.string()) })
     const document = workflow('Document', async (flow) => {
       const outline = await flow.step('outline', { agent: 'OutlineAgent', message: flow.text })
@@ -36,7 +36,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       const text = await flow.step('document', { agent: 'DocAgent', message: ['Write this up', outline] })
       return `${chapters.length} chapters; ${text.text}`
     })
-    await using cast = await openWorkflow(document, [outliner, listener('DocAgent', heard)], kind)
+    await using cast = await openWorkflow(document, [outliner, listener('DocAgent', received)], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('Dragons'), callBy()))
     expect(task.status.state).toBe('TASK_STATE_COMPLETED')
     const named = Object.fromEntries((task.artifacts ?? []).map(({ artifactId, parts }) => [artifactId, parts]))
@@ -44,7 +44,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(named['outline/artifact-1-1']).toEqual([data({ title: 'Dragons', chapters: ['one', 'two'] })])
     expect(textIn(named['document/artifact-1-1'] ?? [])).toBe('DocAgent heard: Write this up')
     const outlineTask = graphOf(task)?.nodes[0]?.taskId
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       {
         contextId: task.contextId,
         parts: [{ text: 'Write this up' }, { data: { title: 'Dragons', chapters: ['one', 'two'] } }],
@@ -276,8 +276,8 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
   })
 
   it('compensates completed steps in reverse order when it fails', async () => {
-    const heard: Message[] = []
-    const booker = listener('Booker', heard)
+    const received: Message[] = []
+    const booker = listener('Booker', received)
     const broken = agent('Broken', async function* () {
       yield failed('sold out')
     })
@@ -290,7 +290,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     await using cast = await openWorkflow(flow, [booker, broken], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(textIn(task.status.message?.parts ?? [])).toBe('Step spa failed: Broken failed: sold out')
-    expect(heard.map(wordsOf)).toEqual(['flight', 'hotel', 'cancel hotel', 'cancel flight'])
+    expect(received.map(wordsOf)).toEqual(['flight', 'hotel', 'cancel hotel', 'cancel flight'])
     expect(graphLines(task).slice(3)).toEqual([
       'undo hotel completed after hotel',
       'undo flight completed after flight',
@@ -298,8 +298,8 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
   })
 
   it('compensates completed steps when its checkpoints exceed the limit', async () => {
-    const heard: Message[] = []
-    const booker = listener('Booker', heard)
+    const received: Message[] = []
+    const booker = listener('Booker', received)
     const flow = workflow('Flow', async (steps) => {
       const undo = (what: string) => () => ({ agent: booker, message: `cancel ${what}` })
       await steps.step('flight', { agent: booker, message: 'flight', compensate: undo('flight') })
@@ -317,7 +317,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     await using cast = await openWorkflow(flow, [booker], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(task.status.state).toBe('TASK_STATE_FAILED')
-    expect(heard.map(wordsOf)).toEqual(['flight', 'hotel', 'cancel hotel', 'cancel flight'])
+    expect(received.map(wordsOf)).toEqual(['flight', 'hotel', 'cancel hotel', 'cancel flight'])
     expect(graphLines(task).filter((line) => line.startsWith('undo'))).toEqual([
       'undo hotel completed after hotel',
       'undo flight completed after flight',
@@ -371,8 +371,8 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       yield working()
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     })
-    const heard: Message[] = []
-    const booker = listener('Booker', heard)
+    const received: Message[] = []
+    const booker = listener('Booker', received)
     const flow = workflow('Flow', async (steps) => {
       await steps.step('book', {
         agent: booker,
@@ -393,14 +393,14 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     const ended = await cast.workflow.cancelTask({ id: running.id }, callBy())
     expect(ended.status.state).toBe('TASK_STATE_CANCELED')
     await until(async () => (await states()).every((state) => state === 'TASK_STATE_CANCELED'))
-    await until(() => heard.map(wordsOf).join() === 'book,undo')
+    await until(() => received.map(wordsOf).join() === 'book,undo')
     const asking = taskIn(await cast.workflow.sendMessage(send('ask'), callBy()))
     expect(asking.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
     await until(async () => (await states()).filter((state) => state === 'TASK_STATE_WORKING').length === 2)
     await cast.workflow.cancelTask({ id: asking.id }, callBy())
     await until(async () => (await states()).every((state) => state === 'TASK_STATE_CANCELED'))
     expect(await states()).toHaveLength(4)
-    await until(() => heard.map(wordsOf).join() === 'book,undo,book,undo')
+    await until(() => received.map(wordsOf).join() === 'book,undo,book,undo')
   })
 
   it('is one task for subscribers, which see each change of the graph', async () => {

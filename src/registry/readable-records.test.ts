@@ -22,14 +22,14 @@ describe('records that another version of the registry has written', () => {
   it('are read if cards are objects instead of strings', async () => {
     const card = cardFor('Old')
     const published = { ...card, protocolVersion: '0.3.0' }
-    const told: unknown[] = []
+    const failures: unknown[] = []
     const store = await storeWith('old', { ...place, card, published })
-    await using registry = await testRegistry({ store, onFailure: (error) => told.push(error) })
+    await using registry = await testRegistry({ store, onFailure: (error) => failures.push(error) })
     expect(registry.find(named('old')).instances[0]?.document.card.name).toBe('Old')
     const read = await registry.read(instanceOf('old'))
     expect(JSON.parse(read?.published ?? '')).toEqual(published)
     expect(JSON.parse(read?.card ?? '')).toEqual(card)
-    expect(told).toEqual([])
+    expect(failures).toEqual([])
   })
 
   it.each<[string, unknown]>([
@@ -41,14 +41,14 @@ describe('records that another version of the registry has written', () => {
     ['a card of another kind', { ...place, published: '{"skills":{}}' }],
     ['a skill without tags', { ...place, published: '{"name":"x","skills":[{}]}' }],
   ])('are skipped, and logged once, if they contain %s', async (_, instance) => {
-    const told: unknown[] = []
+    const failures: unknown[] = []
     const store = await storeWith('strange', instance)
     await store.records.put(collection, agentId(named('other')), 'what is this')
     await store.records.put(collection, instanceId(instanceOf('strange'), 'health'), [])
     await store.records.put(probeCollection, instanceId(instanceOf('strange')), {})
-    await using registry = await testRegistry({ store, onFailure: (error) => told.push(error) })
+    await using registry = await testRegistry({ store, onFailure: (error) => failures.push(error) })
     expect((await registry.list({ limit: 10 })).found.flatMap(({ instances }) => instances)).toEqual([])
-    expect(told).toEqual([expect.objectContaining({ message: expect.stringContaining('are ignored') })])
+    expect(failures).toEqual([expect.objectContaining({ message: expect.stringContaining('are ignored') })])
     // The names remain usable.
     for (const name of ['strange', 'other'])
       await registry.publish({ ...named(name), card: cardFor('New'), instance: 'new' }, ann)

@@ -98,8 +98,8 @@ describe('testAgent', () => {
     const options = { auth: [bearer('secret')], connect: { credentials: bearerCredential('secret') } }
     await using t = await testAgent([shout, order], options)
     expect((await t.client.ask('hello')).text).toBe('HELLO')
-    await using stranger = await t.connect({ credentials: bearerCredential('wrong') })
-    await expect(stranger.ask('hello')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await using unauthenticated = await t.connect({ credentials: bearerCredential('wrong') })
+    await expect(unauthenticated.ask('hello')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await using older = await t.connect({ agent: 'Order', dialect: 'v0.3', credentials: bearerCredential('secret') })
     expect((await older.ask('pizza')).state).toBe('TASK_STATE_INPUT_REQUIRED')
     expect(() => t.connect({ agent: 'Sing' })).toThrow(

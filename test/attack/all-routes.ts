@@ -19,7 +19,7 @@ export interface GrpcRoute {
 const json = { 'content-type': 'application/json' }
 const versions: Readonly<Record<string, string>> = { v1: '1.0', 'v0.3': '0.3' }
 
-/** `prefix`: a tenant's, or an agent's. The Go profile stands at `/go`, as with `dialects: 'all'`. */
+/** `prefix` is the path of a tenant or an agent. The Go profile is at `/go`, as with `dialects: 'all'`. */
 export function httpRoutes(prefix = ''): readonly HttpRoute[] {
   return Object.values(createDialects()).flatMap((dialect): HttpRoute[] => {
     const base = `${prefix}${dialect.name === 'v0.1-go' ? '/go' : ''}`

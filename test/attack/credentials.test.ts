@@ -1,6 +1,6 @@
 /**
  * The server rejects every call without a valid credential: every operation of every dialect over every binding, with
- * no credentials and with bad ones; paths that are nearly public; what is public is listed here.
+ * no credentials and with bad ones; paths that are similar to public ones. The test lists all public paths.
  */
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { apiKey, jwt, type Served, serve } from 'dragoman'
@@ -39,9 +39,9 @@ const bad: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['a key as a token', bearing('key-a')],
   ['a key as a password', { authorization: `Basic ${btoa('key-a:key-a')}` }],
   ['a name', { 'x-agent-name': 'alice', 'x-forwarded-user': 'alice', 'x-remote-user': 'alice', from: 'alice' }],
-  ['a proxy’s word', { 'x-client-cert': 'CN=alice', 'x-forwarded-client-cert': 'Subject="CN=alice"' }],
+  ['a header of a proxy', { 'x-client-cert': 'CN=alice', 'x-forwarded-client-cert': 'Subject="CN=alice"' }],
   ['an expired token', bearing(await token({ exp: 1000 }).sign(own.privateKey))],
-  ['a token for others', bearing(await token({ aud: 'https://other.example' }).sign(own.privateKey))],
+  ['a token for another audience', bearing(await token({ aud: 'https://other.example' }).sign(own.privateKey))],
   ['a token of another issuer', bearing(await token({ iss: 'you' }).sign(own.privateKey))],
   ['a token with a foreign key', bearing(await token().sign(foreign.privateKey))],
   ['an unsigned token', bearing(`${new UnsecuredJWT({ sub: 'alice', aud: audience, iss: 'me', exp: 4e9 }).encode()}x`)],
@@ -59,7 +59,7 @@ beforeAll(async () => {
   served = await serve([{ agent: echoAgent, path: '/' }], {
     dialects: 'all',
     auth: [apiKey({ 'key-a': 'alice' }), jwt({ audience, issuer: 'me', keys: [publicKey] })],
-    // Each attempt is judged by its credential, not by their number.
+    // The limit on failed attempts is off, so each attempt is judged by its credential.
     limits: { failedAuthentication: 'none' },
     cors: ['https://page.example'],
     advanced: {
@@ -129,7 +129,7 @@ describe.each(grpcRoutes().map((way) => [way.name, way] as const))('%s over gRPC
       client.makeUnaryRequest(path, bytes, bytes, Buffer.alloc(0), metadata, (error) => {
         client.close()
         if (error) resolve(error)
-        else reject(new Error('It was answered'))
+        else reject(new Error('The call was answered'))
       })
     })
 
@@ -149,11 +149,11 @@ describe.each(grpcRoutes().map((way) => [way.name, way] as const))('%s over gRPC
   })
 })
 
-describe('what is open', () => {
+describe('public access', () => {
   const at = async (method: string, path: string, headers: Record<string, string> = {}) =>
     (await fetch(new URL(path, served.url), { method, headers })).status
 
-  it(proves('R-SEC-2', 'is the cards, the keys, the state of health, and what browsers ask first'), async () => {
+  it(proves('R-SEC-2', 'covers cards, keys, health checks and CORS preflights'), async () => {
     for (const path of [
       '/.well-known/agent-card.json',
       '/.well-known/agent.json',
@@ -186,7 +186,7 @@ describe('what is open', () => {
     ['GET', '/extendedAgentCard'],
     ['GET', '/v1/card'],
     ['GET', '/agent/authenticatedExtendedCard'],
-  ])('is not %s %s', async (method, path) => {
+  ])('does not cover %s %s', async (method, path) => {
     expect(await at(method, path)).toBe(401)
   })
 
@@ -239,7 +239,7 @@ describe('what is open', () => {
     '/go//',
     '/GO/',
     '/go/.well-known/agent-card.json/x',
-  ])(proves('R-SEC-2', 'does not reach as far as %s'), async (path) => {
+  ])(proves('R-SEC-2', 'does not cover the path %s'), async (path) => {
     reached.length = 0
     for (const method of ['GET', 'POST', 'DELETE']) {
       using client = await connect(served.url)
@@ -252,7 +252,7 @@ describe('what is open', () => {
     expect(reached).toEqual([])
   })
 
-  it('does not depend on the host a request names', async () => {
+  it('does not depend on the host of a request', async () => {
     for (const head of ['GET http://healthz/tasks HTTP/1.1', 'GET //healthz/tasks HTTP/1.1', 'GET /tasks HTTP/1.1']) {
       using client = await connect(served.url)
       await client.write(`${head}\r\nHost: localhost/healthz?\r\n\r\n`)
@@ -262,8 +262,8 @@ describe('what is open', () => {
   })
 })
 
-describe('agents under paths of their own', () => {
-  it('leave nothing open between them', async () => {
+describe('agents on separate paths', () => {
+  it('leave no path between them public', async () => {
     await using several = await serve([{ agent: echoAgent, path: '/a' }], { auth: [apiKey('k')] })
     const { origin } = new URL(several.url)
     for (const path of ['/', '/b', '/b/tasks', '/.well-known/agent-card.json', '/a/tasks', '/a', '/A/tasks', '/ab']) {

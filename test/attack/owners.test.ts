@@ -1,6 +1,6 @@
 /**
- * One caller against another, and against another tenant: for every operation in every dialect, the answer is
- * the one for a task that does not exist, to the letter.
+ * A caller cannot reach tasks of another caller or tenant: for every operation in every dialect, the response equals
+ * that for a task that does not exist.
  */
 import { randomUUID } from 'node:crypto'
 import { apiKey, type Served, serve, type Task } from 'dragoman'
@@ -17,7 +17,7 @@ const bob = { 'x-api-key': 'key-b' }
 const tenants = ['acme', 'globex']
 
 let served: Served
-/** Alice's tasks, in no tenant and in acme: one that waits, one that has ended, one that runs. */
+/** Tasks of Alice without a tenant and in the tenant acme: one waits, one has ended, one runs. */
 let victims: readonly Victim[]
 
 interface Victim {
@@ -56,7 +56,7 @@ async function makeVictims(tenant: string | undefined): Promise<readonly Victim[
   ]
 }
 
-/** Ids of one length: what is compared is the answer, not the question. */
+/** Ids have equal lengths, so that responses can be compared byte by byte. */
 const noTask = () => randomUUID()
 
 function normal({ body, ...rest }: Seen, id: string): Seen {
@@ -69,7 +69,7 @@ async function assertNotThere(attempt: (typeof tries)[string][string], attack: A
   const seen = normal(await attempt(attack, victim.id), victim.id)
   expect(seen, victim.what).toEqual(expected)
   expect(seen.body).not.toContain('alice')
-  // It is an error, and not merely the same success.
+  // Equal responses could also be successes; this one must be an error.
   expect([seen.status, seen.body].join(' ')).toMatch(/error|NOT_FOUND|40\d|not found|No task/i)
 }
 
@@ -77,7 +77,7 @@ describe.each(Object.entries(tries))('over %s', (dialect, operations) => {
   it.each(Object.entries(operations))('another caller cannot %s (R-SEC-3, R-ERR-7)', async (_operation, attempt) => {
     for (const victim of victims) {
       const { tenant } = victim
-      // gRPC of 0.3 knows no tenants.
+      // gRPC of 0.3 has no tenants.
       if (tenant !== undefined && dialect === 'v0.3 over gRPC') continue
       await assertNotThere(attempt, { url: served.url, headers: bob, ...(tenant !== undefined && { tenant }) }, victim)
     }
@@ -87,7 +87,7 @@ describe.each(Object.entries(tries))('over %s', (dialect, operations) => {
     'the owner cannot %s from another tenant (R-TEN-3)',
     async (_operation, attempt) => {
       for (const victim of victims) {
-        // From the tenant beside it, and from outside of all tenants.
+        // From another tenant, and without a tenant.
         for (const tenant of victim.tenant === undefined ? ['acme'] : ['globex', undefined]) {
           if (tenant !== undefined && dialect === 'v0.3 over gRPC') continue
           const attack = { url: served.url, headers: alice, ...(tenant !== undefined && { tenant }) }
@@ -107,16 +107,19 @@ describe('a stranger', () => {
     ['chat-rpc', chatRpc],
   ]
 
-  it.each(speakers)('who names a context of another over %s gets a task of its own (R-SEC-3)', async (_name, speak) => {
-    const hers = resultOf(await speak(as(alice)).send('ask'))
-    expect(hers.contextId).toBeTruthy()
-    const his = resultOf(await speak(as(bob)).send('mine now', { contextId: hers.contextId }))
-    // Not an answer to her question, and nothing of what she said.
-    expect(his).toMatchObject({ state: 'completed', text: 'mine now' })
-    expect(his.id ?? 'none').not.toBe(hers.id)
-    const answered = resultOf(await speak(as(alice)).send('second', { taskId: hers.id, contextId: hers.contextId }))
-    expect(answered).toMatchObject({ state: 'completed', text: 'ask\nsecond' })
-  })
+  it.each(speakers)(
+    'that names a context of another caller over %s gets its own task (R-SEC-3)',
+    async (_name, speak) => {
+      const hers = resultOf(await speak(as(alice)).send('ask'))
+      expect(hers.contextId).toBeTruthy()
+      const his = resultOf(await speak(as(bob)).send('mine now', { contextId: hers.contextId }))
+      // The task is not a continuation of hers and contains none of her messages.
+      expect(his).toMatchObject({ state: 'completed', text: 'mine now' })
+      expect(his.id ?? 'none').not.toBe(hers.id)
+      const answered = resultOf(await speak(as(alice)).send('second', { taskId: hers.id, contextId: hers.contextId }))
+      expect(answered).toMatchObject({ state: 'completed', text: 'ask\nsecond' })
+    },
+  )
 
   it('sees only its own tasks in lists, with every filter (R-SEC-3)', async () => {
     const list = async (headers: Readonly<Record<string, string>>, params: object) => {
@@ -146,7 +149,7 @@ describe('a stranger', () => {
     }
   })
 
-  it('who repeats the idempotency key of another makes a task of its own (R-SEC-3)', async () => {
+  it('that repeats the idempotency key of another caller creates its own task (R-SEC-3)', async () => {
     const key = randomUUID()
     const send = async (headers: Readonly<Record<string, string>>) => {
       const response = await as({ ...headers, 'a2a-version': '1.0', 'idempotency-key': key })('/message:send', {
@@ -161,7 +164,7 @@ describe('a stranger', () => {
     expect(await send(bob)).not.toBe(hers)
   })
 
-  it('who refers to a task of another learns nothing by it (R-SEC-3)', async () => {
+  it('that references a task of another caller learns nothing about it (R-SEC-3)', async () => {
     const send = async (id: string) => {
       const response = await as({ ...bob, 'a2a-version': '1.0' })('/message:send', {
         method: 'POST',
@@ -188,7 +191,7 @@ describe('a stranger', () => {
     }
   })
 
-  it('has changed nothing, after all of that (R-SEC-3)', async () => {
+  it('has changed nothing after all attempts (R-SEC-3)', async () => {
     for (const { id, tenant, what } of victims) {
       const { state } = resultOf(await v1JsonRpc(as(alice, tenant)).get(id))
       expect(state, what).toBe(

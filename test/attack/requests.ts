@@ -1,4 +1,4 @@
-/** Every operation on a task, as another caller would try it: by dialect and binding, written by hand. */
+/** Every operation on a task, as another caller would try it: by dialect and binding, independent of the client. */
 import { status } from '@grpc/grpc-js'
 import { type CallHeaders, v1Peer, v03Peer } from '../matrix/grpc-clients.js'
 
@@ -13,11 +13,11 @@ export interface Seen {
 export interface Attack {
   readonly url: string
   readonly headers: CallHeaders
-  /** Before every path, and named in gRPC's requests. */
+  /** The tenant: a prefix of every path, and a member of gRPC requests. */
   readonly tenant?: string
 }
 
-/** One try; `id` is the task's, of whomever it is. */
+/** One attempt on the task `id` of any owner. */
 export type Try = (attack: Attack, id: string) => Promise<Seen>
 
 const hook = 'https://hooks.example/a'
@@ -215,7 +215,7 @@ export const tries: Readonly<Record<string, Readonly<Record<string, Try>>>> = {
       name: `tasks/${id}/pushNotificationConfigs/one`,
     })),
   },
-  // Sending is not here: its callers choose the ids of their tasks and have to learn that one is taken (RM-ID-1).
+  // Sends are omitted: callers choose the ids of their tasks and must learn that an id is taken (RM-ID-1).
   'v0.1': v01('/'),
   'v0.1-go': v01('/go'),
   'task-rest': {

@@ -10,20 +10,20 @@ import { createHandler, toNodeListener } from 'dragoman/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { type Authority, createAuthority, type Issued } from './authority.js'
-import { mirror, type Presented, waysIn } from './ways-in.js'
+import { bindings, mirror, type Presented } from './call-with-credentials.js'
 
 let trusted: Authority
-let stranger: Authority
+let otherAuthority: Authority
 let server: Issued
 beforeAll(async () => {
   trusted = await createAuthority('Clients of ours')
-  stranger = await createAuthority('Clients of others')
+  otherAuthority = await createAuthority('Clients of others')
   server = await trusted.issue({ name: 'CN=localhost', altNames: [{ type: 'ip', value: '127.0.0.1' }] })
 })
 const tls = () => ({ ...server, ca: trusted.ca })
 const showing = (client?: Issued): Presented => ({ tls: { ca: trusted.ca, ...client } })
 
-describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
+describe.each(bindings)('a client certificate over %s', (_name, callWith) => {
   let served: Served
   beforeAll(async () => {
     served = await serve(mirror, { tls: tls(), auth: [mtls()] })
@@ -32,19 +32,19 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
 
   it(proves('R-SEC-2', 'from a trusted authority authenticates its subject'), async () => {
     const alice = await trusted.issue({ name: 'CN=alice, O=Example' })
-    expect(await enter(served.url, showing(alice))).toEqual({
+    expect(await callWith(served.url, showing(alice))).toEqual({
       caller: { id: 'mtls:alice', scheme: 'mtls' },
     })
   })
 
   it.each<[string, () => Promise<Issued | undefined>]>([
     ['is absent', async () => undefined],
-    ['is from another authority', () => stranger.issue({ name: 'CN=alice' })],
+    ['is from another authority', () => otherAuthority.issue({ name: 'CN=alice' })],
     ['has expired', () => trusted.issue({ name: 'CN=alice', isExpired: true })],
     ['has no common name', () => trusted.issue({ name: 'O=Example' })],
     ['has two common names', () => trusted.issue({ name: 'CN=alice, CN=root' })],
   ])(proves('R-SEC-2', 'rejects a certificate that %s'), async (_what, make) => {
-    expect(await enter(served.url, showing(await make()))).toEqual({
+    expect(await callWith(served.url, showing(await make()))).toEqual({
       refused: 'UNAUTHENTICATED',
       challenge: 'MutualTLS',
     })
@@ -52,7 +52,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
 
   it('from an authority with the name of a trusted one fails before the call', async () => {
     const impostor = await createAuthority('Clients of ours')
-    const came = enter(served.url, showing(await impostor.issue({ name: 'CN=alice' })))
+    const came = callWith(served.url, showing(await impostor.issue({ name: 'CN=alice' })))
     expect(await came.then(({ caller }) => caller?.id).catch(() => undefined)).toBeUndefined()
   })
 
@@ -72,7 +72,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
       [({ altNames }: { altNames: readonly string[] }) => altNames[1]?.slice(4), 'alice.example'],
     ] as const) {
       await using other = await serve(mirror, { tls: tls(), auth: [mtls({ caller })] })
-      expect((await enter(other.url, showing(alice))).caller?.id).toBe(id)
+      expect((await callWith(other.url, showing(alice))).caller?.id).toBe(id)
     }
   })
 
@@ -83,7 +83,7 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
     ] as const
     await using other = await serve(mirror, { tls: tls(), auth: [mtls({ caller: 'dns' })] })
     const client = await trusted.issue({ name: 'CN=alice', altNames })
-    expect((await enter(other.url, showing(client))).refused).toBe('UNAUTHENTICATED')
+    expect((await callWith(other.url, showing(client))).refused).toBe('UNAUTHENTICATED')
   })
 
   it('can be required together with another scheme', async () => {
@@ -91,17 +91,17 @@ describe.each(waysIn)('a client certificate over %s', (_name, enter) => {
     await using both = await serve(mirror, { tls: tls(), auth })
     const client = await trusted.issue({ name: 'CN=laptop' })
     const key = { headers: { 'x-api-key': 'key-a' } }
-    expect((await enter(both.url, { ...showing(client), ...key })).caller?.id).toBe('alice')
-    expect((await enter(both.url, showing(client))).refused).toBe('UNAUTHENTICATED')
-    expect((await enter(both.url, { ...showing(), ...key })).refused).toBe('UNAUTHENTICATED')
+    expect((await callWith(both.url, { ...showing(client), ...key })).caller?.id).toBe('alice')
+    expect((await callWith(both.url, showing(client))).refused).toBe('UNAUTHENTICATED')
+    expect((await callWith(both.url, { ...showing(), ...key })).refused).toBe('UNAUTHENTICATED')
   })
 
   it('can be an alternative to another scheme', async () => {
     await using either = await serve(mirror, { tls: tls(), auth: [mtls(), apiKey({ 'key-a': 'alice' })] })
     const client = await trusted.issue({ name: 'CN=laptop' })
-    expect((await enter(either.url, showing(client))).caller?.id).toBe('mtls:laptop')
+    expect((await callWith(either.url, showing(client))).caller?.id).toBe('mtls:laptop')
     const key = { headers: { 'x-api-key': 'key-a' } }
-    expect((await enter(either.url, { ...showing(), ...key })).caller?.id).toBe('alice')
+    expect((await callWith(either.url, { ...showing(), ...key })).caller?.id).toBe('alice')
   })
 })
 
@@ -136,7 +136,7 @@ describe('mtls', () => {
   it.each(['TLSv1.2', 'TLSv1.3'] as const)('checks the certificate of resumed sessions (%s)', async (version) => {
     await using served = await serve(mirror, { tls: tls(), auth: [mtls()] })
     const alice = await trusted.issue({ name: 'CN=alice' })
-    const mallory = await stranger.issue({ name: 'CN=alice' })
+    const mallory = await otherAuthority.issue({ name: 'CN=alice' })
     for (const [client, status] of [
       [undefined, 401],
       [mallory, 401],
@@ -156,11 +156,13 @@ describe('mtls', () => {
     await once(own, 'listening')
     const url = `https://127.0.0.1:${(own.address() as AddressInfo).port}/`
     try {
-      const [, enter] = waysIn[0] ?? []
+      const [, callWith] = bindings[0] ?? []
       const alice = await trusted.issue({ name: 'CN=alice' })
-      expect((await enter?.(url, showing(alice)))?.caller?.id).toBe('mtls:alice')
-      expect((await enter?.(url, showing()))?.refused).toBe('UNAUTHENTICATED')
-      expect((await enter?.(url, showing(await stranger.issue({ name: 'CN=alice' }))))?.refused).toBe('UNAUTHENTICATED')
+      expect((await callWith?.(url, showing(alice)))?.caller?.id).toBe('mtls:alice')
+      expect((await callWith?.(url, showing()))?.refused).toBe('UNAUTHENTICATED')
+      expect((await callWith?.(url, showing(await otherAuthority.issue({ name: 'CN=alice' }))))?.refused).toBe(
+        'UNAUTHENTICATED',
+      )
     } finally {
       own.closeAllConnections()
       own.close()

@@ -6,8 +6,8 @@ import { exportSPKI, importJWK, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { eventually } from '../hostile/waiting.js'
+import { bearing, bindings, mirror } from './call-with-credentials.js'
 import { audience, type OpenIdProvider, openIdProvider } from './openid-provider.js'
-import { bearing, mirror, waysIn } from './ways-in.js'
 
 /** No cooldown between two fetches of the keys, so that tests need not wait. */
 const times = { cooldownMs: 0 }
@@ -26,7 +26,7 @@ afterAll(async () => {
   await other[Symbol.asyncDispose]()
 })
 
-describe.each(waysIn)('a token over %s', (_name, enter) => {
+describe.each(bindings)('a token over %s', (_name, callWith) => {
   let served: Served
   beforeAll(async () => {
     served = await serve(mirror, {
@@ -38,14 +38,14 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
   it(proves('R-SEC-2', 'of the provider authenticates its subject'), async () => {
     const token = await provider.token()
     const expected = { id: 'oidc:alice', scheme: 'oidc', scopes: ['agent:call'] }
-    expect(await enter(served.url, bearing(token))).toEqual({ caller: expected })
+    expect(await callWith(served.url, bearing(token))).toEqual({ caller: expected })
     // The second call uses the cached keys.
-    expect(await enter(served.url, bearing(token))).toEqual({ caller: expected })
-    expect((await enter(served.url, bearing(await provider.token({ client: 'bob' })))).caller?.id).toBe('oidc:bob')
+    expect(await callWith(served.url, bearing(token))).toEqual({ caller: expected })
+    expect((await callWith(served.url, bearing(await provider.token({ client: 'bob' })))).caller?.id).toBe('oidc:bob')
   })
 
   it(proves('R-SEC-2', 'that lacks a scope is forbidden, and the scope is named'), async () => {
-    expect(await enter(served.url, bearing(await provider.token({ scope: 'agent:admin' })))).toEqual({
+    expect(await callWith(served.url, bearing(await provider.token({ scope: 'agent:admin' })))).toEqual({
       refused: 'PERMISSION_DENIED',
       challenge: 'Bearer realm="agent", error="insufficient_scope", scope="agent:call"',
     })
@@ -54,7 +54,7 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
   const invalid = { refused: 'UNAUTHENTICATED', challenge: 'Bearer realm="agent", error="invalid_token"' }
 
   it(proves('R-SEC-2', 'that is absent causes a challenge'), async () => {
-    expect(await enter(served.url)).toEqual({ refused: 'UNAUTHENTICATED', challenge: 'Bearer realm="agent"' })
+    expect(await callWith(served.url)).toEqual({ refused: 'UNAUTHENTICATED', challenge: 'Bearer realm="agent"' })
   })
 
   it.each<[string, () => Promise<string>]>([
@@ -84,7 +84,7 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
     ['has too many parts', async () => `${await provider.sign()}.x`],
     ['is too long', async () => 'a.b.'.concat('c'.repeat(7000))],
   ])(proves('R-SEC-2', 'is rejected if it %s'), async (_what, make) => {
-    expect(await enter(served.url, bearing(await make()))).toEqual(invalid)
+    expect(await callWith(served.url, bearing(await make()))).toEqual(invalid)
   })
 
   it('is rejected after it has expired, although it was accepted before', async () => {
@@ -93,15 +93,15 @@ describe.each(waysIn)('a token over %s', (_name, enter) => {
       auth: [oidc(brief.issuer, { audience, times, clockToleranceSeconds: 0 })],
     })
     const token = await brief.token()
-    expect((await enter(short.url, bearing(token))).caller?.id).toBe('oidc:alice')
+    expect((await callWith(short.url, bearing(token))).caller?.id).toBe('oidc:alice')
     await eventually(10_000, 'the token to expire', async () => {
-      const { refused } = await enter(short.url, bearing(token))
+      const { refused } = await callWith(short.url, bearing(token))
       return refused === 'UNAUTHENTICATED'
     })
   })
 })
 
-describe.each(waysIn)('the keys of a provider, for calls over %s', (_name, enter) => {
+describe.each(bindings)('the keys of a provider, for calls over %s', (_name, callWith) => {
   let own: OpenIdProvider
   let served: Served
   beforeAll(async () => {
@@ -117,52 +117,52 @@ describe.each(waysIn)('the keys of a provider, for calls over %s', (_name, enter
   })
 
   it('are fetched for the first token, and not again for the next', async () => {
-    expect((await enter(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
+    expect((await callWith(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
     own.requests.length = 0
-    expect((await enter(served.url, bearing(await own.sign({ sub: 'carol' })))).caller?.id).toBe('oidc:carol')
+    expect((await callWith(served.url, bearing(await own.sign({ sub: 'carol' })))).caller?.id).toBe('oidc:carol')
     expect(own.requests).toEqual([])
   })
 
   it('are fetched again when a token names a new key; then tokens of the old key are rejected', async () => {
     const before = await own.sign({ sub: 'before' })
     await own.rotate()
-    expect((await enter(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
-    expect((await enter(served.url, bearing(before))).refused).toBe('UNAUTHENTICATED')
+    expect((await callWith(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
+    expect((await callWith(served.url, bearing(before))).refused).toBe('UNAUTHENTICATED')
   })
 
   it('stay valid while the provider is down', async () => {
-    expect((await enter(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
+    expect((await callWith(served.url, bearing(await own.token()))).caller?.id).toBe('oidc:alice')
     const unknown = await own.sign({ sub: 'dave' })
     own.isDown = true
-    expect((await enter(served.url, bearing(unknown))).caller?.id).toBe('oidc:dave')
-    expect((await enter(served.url, bearing(await own.sign({}, { kid: 'new' })))).refused).toBe('UNAUTHENTICATED')
+    expect((await callWith(served.url, bearing(unknown))).caller?.id).toBe('oidc:dave')
+    expect((await callWith(served.url, bearing(await own.sign({}, { kid: 'new' })))).refused).toBe('UNAUTHENTICATED')
   })
 
   it('are unavailable until the provider has answered once: calls fail with UNAVAILABLE', async () => {
     own.isDown = true
     await using early = await serve(mirror, { auth: [oidc(own.issuer, { audience, times })] })
     const token = await own.sign()
-    expect((await enter(early.url, bearing(token))).refused).toBe('UNAVAILABLE')
+    expect((await callWith(early.url, bearing(token))).refused).toBe('UNAVAILABLE')
     // A call without a token gets a challenge nevertheless.
-    expect((await enter(early.url)).refused).toBe('UNAUTHENTICATED')
+    expect((await callWith(early.url)).refused).toBe('UNAUTHENTICATED')
     own.isDown = false
-    expect((await enter(early.url, bearing(token))).caller?.id).toBe('oidc:alice')
+    expect((await callWith(early.url, bearing(token))).caller?.id).toBe('oidc:alice')
   })
 
   it('are not fetched for tokens that cannot be from this provider', async () => {
     await using idle = await serve(mirror, { auth: [oidc(own.issuer, { audience, times })] })
     own.requests.length = 0
     for (const token of [await other.token(), 'nonsense', unsigned(await own.sign(), 'none')])
-      expect((await enter(idle.url, bearing(token))).refused).toBe('UNAUTHENTICATED')
+      expect((await callWith(idle.url, bearing(token))).refused).toBe('UNAUTHENTICATED')
     expect(own.requests).toEqual([])
   })
 
   it('are fetched no more often than the cooldown allows', async () => {
     await using calm = await serve(mirror, { auth: [oidc(own.issuer, { audience, times: { cooldownMs: 60_000 } })] })
-    await enter(calm.url, bearing(await own.sign()))
+    await callWith(calm.url, bearing(await own.sign()))
     own.requests.length = 0
     for (const kid of ['a', 'b', 'c'])
-      expect((await enter(calm.url, bearing(await own.sign({}, { kid })))).refused).toBe('UNAUTHENTICATED')
+      expect((await callWith(calm.url, bearing(await own.sign({}, { kid })))).refused).toBe('UNAUTHENTICATED')
     expect(own.requests).toEqual([])
   })
 })
@@ -188,8 +188,8 @@ describe('oidc', () => {
   it('rejects a discovery document of another issuer', async () => {
     const elsewhere = (url: string, init: RequestInit) => fetch(url.replace(provider.issuer, other.issuer), init)
     await using served = await serve(mirror, { auth: [oidc(provider.issuer, { audience, times, fetch: elsewhere })] })
-    const [, enter] = waysIn[0] ?? []
-    expect((await enter?.(served.url, bearing(await provider.token())))?.refused).toBe('UNAVAILABLE')
+    const [, callWith] = bindings[0] ?? []
+    expect((await callWith?.(served.url, bearing(await provider.token())))?.refused).toBe('UNAVAILABLE')
   })
 
   it.each<[string, () => unknown]>([

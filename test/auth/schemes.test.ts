@@ -9,7 +9,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { proves } from '../../conformance/proves.js'
-import { bearing, mirror, type Presented, waysIn } from './ways-in.js'
+import { bearing, bindings, mirror, type Presented } from './call-with-credentials.js'
 
 const audience = 'https://agent.example'
 const secret = 'a secret of more than thirty-two bytes'
@@ -84,17 +84,17 @@ async function otherKey() {
   return { ...(await exportJWK((await generateKeyPair('ES256', { extractable: true })).publicKey)), kid: 'two' }
 }
 
-describe.each(waysIn)('over %s', (_way, enter) => {
+describe.each(bindings)('over %s', (_way, callWith) => {
   it.each(good)(
     proves('R-SEC-2', '%s authenticates its owner with any case of the scheme name'),
     async (_what, scheme, presented, caller) => {
       await using served = await serve(mirror, { auth: [scheme] })
-      expect(await enter(served.url, presented)).toEqual({ caller })
+      expect(await callWith(served.url, presented)).toEqual({ caller })
       const { authorization } = presented.headers ?? {}
       if (authorization === undefined) return
       const [name = '', rest] = authorization.split(' ')
       for (const spelled of [name.toUpperCase(), name.toLowerCase()])
-        expect(await enter(served.url, { headers: { authorization: `${spelled} ${rest}` } })).toEqual({ caller })
+        expect(await callWith(served.url, { headers: { authorization: `${spelled} ${rest}` } })).toEqual({ caller })
     },
   )
 
@@ -156,17 +156,17 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     ],
   ])(proves('R-SEC-2', '%s is rejected'), async (_what, scheme, presented, challenge) => {
     await using served = await serve(mirror, { auth: [scheme] })
-    expect(await enter(served.url, presented)).toEqual({ refused: 'UNAUTHENTICATED', challenge })
+    expect(await callWith(served.url, presented)).toEqual({ refused: 'UNAUTHENTICATED', challenge })
   })
 
   it('any one of several schemes is enough, and the challenge names all of them', async () => {
     await using served = await serve(mirror, {
       auth: [apiKey({ k: 'ann' }), basic({ bob: 'b' }), bearer({ t: 'cid' })],
     })
-    expect((await enter(served.url, key('k'))).caller?.id).toBe('ann')
-    expect((await enter(served.url, password('bob', 'b'))).caller?.id).toBe('bob')
-    expect((await enter(served.url, bearing('t'))).caller?.id).toBe('cid')
-    expect(await enter(served.url)).toEqual({
+    expect((await callWith(served.url, key('k'))).caller?.id).toBe('ann')
+    expect((await callWith(served.url, password('bob', 'b'))).caller?.id).toBe('bob')
+    expect((await callWith(served.url, bearing('t'))).caller?.id).toBe('cid')
+    expect(await callWith(served.url)).toEqual({
       refused: 'UNAUTHENTICATED',
       challenge: 'ApiKey name="X-API-Key", Basic realm="agent", charset="UTF-8", Bearer realm="agent"',
     })
@@ -177,10 +177,10 @@ describe.each(waysIn)('over %s', (_way, enter) => {
       auth: [allOf(bearer({ t: 'ann' }), apiKey({ k: 'app' })), basic({ bob: 'b' })],
     })
     const both = { headers: { ...key('k').headers, ...bearing('t').headers } }
-    expect((await enter(served.url, both)).caller?.id).toBe('ann')
+    expect((await callWith(served.url, both)).caller?.id).toBe('ann')
     for (const half of [key('k'), bearing('t'), { headers: { ...key('k').headers, ...bearing('u').headers } }])
-      expect((await enter(served.url, half)).refused).toBe('UNAUTHENTICATED')
-    expect((await enter(served.url, password('bob', 'b'))).caller?.id).toBe('bob')
+      expect((await callWith(served.url, half)).refused).toBe('UNAUTHENTICATED')
+    expect((await callWith(served.url, password('bob', 'b'))).caller?.id).toBe('bob')
   })
 
   it('scopes are checked for each alternative', async () => {
@@ -189,18 +189,20 @@ describe.each(waysIn)('over %s', (_way, enter) => {
     await using served = await serve(mirror, {
       auth: [withScopes(tokens, ['read', 'write']), allOf(withScopes(tokens, ['read']), apiKey('k'))],
     })
-    expect((await enter(served.url, bearing('rw'))).caller?.id).toBe('bob')
-    expect(await enter(served.url, bearing('r'))).toEqual({
+    expect((await callWith(served.url, bearing('rw'))).caller?.id).toBe('bob')
+    expect(await callWith(served.url, bearing('r'))).toEqual({
       refused: 'PERMISSION_DENIED',
       challenge: 'Bearer realm="agent", error="insufficient_scope", scope="write"',
     })
-    expect((await enter(served.url, { headers: { ...bearing('r').headers, 'x-api-key': 'k' } })).caller?.id).toBe('ann')
+    expect((await callWith(served.url, { headers: { ...bearing('r').headers, 'x-api-key': 'k' } })).caller?.id).toBe(
+      'ann',
+    )
   })
 
   it('callers of different schemes are different, although their names are equal', async () => {
     await using served = await serve(mirror, { auth: [apiKey({ k: 'alice' }), jwt({ audience, secret })] })
-    expect((await enter(served.url, key('k'))).caller?.id).toBe('alice')
-    expect((await enter(served.url, bearing(sharedToken))).caller?.id).toBe('jwt:alice')
+    expect((await callWith(served.url, key('k'))).caller?.id).toBe('alice')
+    expect((await callWith(served.url, bearing(sharedToken))).caller?.id).toBe('jwt:alice')
   })
 
   const admin = bearer({ a: { id: 'ann', scopes: ['admin'] }, b: { id: 'bob' } })
@@ -225,7 +227,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
   it(proves('R-SEC-2', 'a skill may require more than its agent'), async () => {
     await using served = await serve(workshop, { auth: [admin] })
     const ask = async (token: string, skillId?: string) => {
-      const { caller, refused } = await enter(served.url, {
+      const { caller, refused } = await callWith(served.url, {
         ...bearing(token),
         ...(skillId !== undefined && { metadata: { skillId } }),
       })
@@ -247,7 +249,7 @@ describe.each(waysIn)('over %s', (_way, enter) => {
       return 'ann'
     })
     await using served = await serve(mirror, { auth: [counting] })
-    await enter(served.url, bearing('t'))
+    await callWith(served.url, bearing('t'))
     expect(asked).toBe(1)
   })
 })
@@ -492,8 +494,8 @@ describe('withFlows', () => {
     await using served = await serve(guarded, { auth: [withFlows(new Tokens(), flows)] })
     await using client = await connect(served.url, { credentials: bearerCredential(sharedToken) })
     expect((await client.ask('hi')).text).toBe('oauth2:alice')
-    await using stranger = await connect(served.url, { credentials: bearerCredential('x') })
-    await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await using unauthenticated = await connect(served.url, { credentials: bearerCredential('x') })
+    await expect(unauthenticated.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
   it.each<[unknown, string]>([
@@ -517,8 +519,8 @@ describe('withFlows', () => {
       await using client = await connect(served.url, { dialect, pin: true, credentials: bearerCredential(sharedToken) })
       expect((await client.ask('hi')).text).toBe('oauth2:alice')
     }
-    await using stranger = await connect(served.url, { credentials: bearerCredential('x') })
-    await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await using unauthenticated = await connect(served.url, { credentials: bearerCredential('x') })
+    await expect(unauthenticated.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 })
 

@@ -62,14 +62,14 @@ describe('a console with authentication', () => {
 
   it('opens with the printed address, hides the token, and rejects other tokens', async () => {
     await using served = await serveConsole({ token: 'a token of this launch' })
-    await using stranger = await openPage(browser, new URL(served.url).origin, { ignore: /401/ })
-    await stranger.page.getByText('No session').waitFor()
+    await using withoutToken = await openPage(browser, new URL(served.url).origin, { ignore: /401/ })
+    await withoutToken.page.getByText('No session').waitFor()
     await using opened = await openPage(browser, served.url)
     await opened.page.getByText('No agents yet').waitFor()
     expect(opened.page.url()).not.toContain('token')
     await opened.page.reload()
     await opened.page.getByText('No agents yet').waitFor()
-    expect(stranger.complaints).toEqual([])
+    expect(withoutToken.complaints).toEqual([])
     expect(opened.complaints).toEqual([])
   })
 
@@ -132,11 +132,11 @@ describe('an agent that requires a login', () => {
     await page.getByText('The agent accepts the credential.').waitFor()
     expect(page.url()).toContain('#/agents/')
     await say(page, agent.url, 'said by alice')
-    const told = await page.evaluate<string>(`
+    const sentToPage = await page.evaluate<string>(`
       Promise.all(['agents', 'calls'].map((path) =>
         fetch('/console/api/' + path, { headers: { 'x-dragoman-console': '1' } }).then((each) => each.text()))).then(String)
     `)
-    expect(told + (await page.evaluate<string>(kept)) + (await page.content())).not.toMatch(/eyJ|code=/)
+    expect(sentToPage + (await page.evaluate<string>(kept)) + (await page.content())).not.toMatch(/eyJ|code=/)
     expect(complaints).toEqual([])
   })
 })

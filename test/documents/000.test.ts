@@ -41,7 +41,7 @@ let urls: Record<string, string> = {}
 
 beforeAll(async () => {
   system = await startSystem({ store: 'memory', key, portFor: () => 0 })
-  // The addresses that an orchestrator has in its table: without a slash at the end.
+  // Addresses in the table of an orchestrator have no trailing slash.
   urls = Object.fromEntries(system.places.map(({ name, url }) => [name, url.replace(/\/$/, '')]))
 })
 
@@ -77,7 +77,7 @@ async function stream(agent: string, parts: readonly Part[]): Promise<readonly S
   return [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as SentEvent)
 }
 
-/** `_extract_data_from_task` of the orchestrator, literally. */
+/** The function `_extract_data_from_task` of the orchestrator. */
 function extractData(task: Task): Record<string, unknown> | undefined {
   for (const artifact of task.artifacts) for (const part of artifact.parts) if (part.type === 'data') return part.data
   return undefined
@@ -114,7 +114,7 @@ describe('the card', () => {
     expect([skill?.inputModes.filter(isWord), skill?.outputModes.filter(isWord)]).toEqual([inputs, outputs])
   })
 
-  it('leads to the routes, with one slash or with two', async () => {
+  it('has addresses that work with one slash or two', async () => {
     const { url } = await getCard('OutlineAgent')
     for (const base of [url, `${url}/`]) {
       const { status } = await fetch(`${base}/tasks/send`, {
@@ -128,7 +128,7 @@ describe('the card', () => {
 })
 
 describe('the orchestrator', () => {
-  it('discovers each agent and hands the data of one on to the next', async () => {
+  it('discovers each agent and passes the data of one to the next', async () => {
     const contextId = randomUUID()
     expect(await getCard('OutlineAgent')).toMatchObject({ name: 'OutlineAgent' })
     const outlined = await sendMessage('OutlineAgent', [{ type: 'text', text: '茉莉花茶' }], contextId)
@@ -159,7 +159,7 @@ describe('the orchestrator', () => {
     ['SummaryAgent', { type: 'data', data: { pages: 3 } }],
     ['SummaryAgent', { type: 'data', data: { document: ' ' } }],
     ['DocAgent', { type: 'data', data: { chapters: [] } }],
-  ] as const)('is rejected by %s because %j holds no input, with any instruction', async (agent, part) => {
+  ] as const)('is rejected by %s because %j has no input, with any instruction', async (agent, part) => {
     const { status, artifacts } = await sendMessage(agent, [{ type: 'text', text: '请生成摘要' }, part], randomUUID())
     expect([status.state, artifacts]).toEqual(['failed', []])
     expect(status.message).toMatchObject({
@@ -170,12 +170,12 @@ describe('the orchestrator', () => {
 })
 
 describe('the history', () => {
-  const told = ({ history }: Task) => history.map(({ role, parts }) => `${role}: ${parts[0]?.text}`)
+  const textsOf = ({ history }: Task) => history.map(({ role, parts }) => `${role}: ${parts[0]?.text}`)
   const everything = ['user: 茉莉花茶', 'agent: 正在拟定大纲…', expect.stringMatching(/^agent: 大纲《.+》已拟定/)]
 
   it('holds the messages of both sides, progress and results, in every answer', async () => {
     const task = await sendMessage('OutlineAgent', [{ type: 'text', text: '茉莉花茶' }], randomUUID())
-    expect(told(task)).toEqual(everything)
+    expect(textsOf(task)).toEqual(everything)
     expect(task.status.message).toEqual(task.history.at(-1))
     const polled = await fetch(`${urls.OutlineAgent}/tasks/${task.id}`, { headers })
     expect(await polled.json()).toEqual(task)
@@ -189,7 +189,7 @@ describe('the history', () => {
       'outline',
       'completed',
     ])
-    expect(events.flatMap(({ task }) => (task ? [told(task)] : []))).toEqual(
+    expect(events.flatMap(({ task }) => (task ? [textsOf(task)] : []))).toEqual(
       [1, 2, 3].map((n) => everything.slice(0, n)),
     )
     const [, , update] = events

@@ -100,7 +100,7 @@ describe('/a2a/invoke', () => {
     }
   })
 
-  it('asks with the status `input_required`, or with `success` where callers know no other', async () => {
+  it('asks with the status `input_required`, or with `success` if configured', async () => {
     for (const [{ url: base }, status] of [
       [served, 'input_required'],
       [strict, 'success'],
@@ -126,7 +126,7 @@ const dataOf = (text: string) =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as unknown)
 
 describe('/a2a/stream', () => {
-  it('sends `processing`, then the whole as `success`, and closes', async () => {
+  it('sends `processing`, then the whole output as `success`, and closes', async () => {
     const answer = await post('/a2a/stream', order, { accept: 'text/event-stream' })
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([
       200,
@@ -139,7 +139,7 @@ describe('/a2a/stream', () => {
     ])
   })
 
-  it('ends with the error where there is one', async () => {
+  it('ends with the error if the task fails', async () => {
     const { text } = await post('/a2a/stream', { ...order, input: '查询订单 ORDER_999' })
     expect(dataOf(text).at(-1)).toEqual({ error: '没有找到订单 ORDER_999', status: 'error' })
   })
@@ -169,7 +169,7 @@ async function startFlask(): Promise<{
 }
 
 describe('the client', () => {
-  it('knows the dialect from the path of the address, without a card', async () => {
+  it('derives the dialect from the path of the address, without a card', async () => {
     const { url: address, seen, server } = await startFlask()
     try {
       for (const ref of [address, `${address}/`]) {

@@ -171,7 +171,7 @@ describe('message/stream', () => {
     expect([isDone, full.join('')]).toEqual([true, expect.stringMatching(/1[\s\S]*2[\s\S]*3/)])
   })
 
-  it('ends with `final` and [DONE] where a credential is missing', async () => {
+  it('ends with `final` and [DONE] if a credential is missing', async () => {
     const body = { ...stream, params: { message: question('sign in') } }
     const results = await resultsOf(await post(body, `${stubborn.url}api/v1/a2a`), 'stream-1')
     expect(results.at(-1)).toMatchObject({
@@ -182,7 +182,7 @@ describe('message/stream', () => {
     expect(results.filter(({ final }) => final)).toHaveLength(1)
   })
 
-  it('ends there in every other dialect that marks the end of a stream', async () => {
+  it('ends at the question in every other dialect that marks the end of a stream', async () => {
     const message = { ...question('sign in'), kind: 'message', messageId: 'm1' }
     const plain = { role: 'user', parts: [{ type: 'text', text: 'sign in' }] }
     const last = async (body: Json, path = '') =>
@@ -204,7 +204,7 @@ describe('message/stream', () => {
 })
 
 describe('tasks', () => {
-  it('are found and canceled while there is something to cancel, unlike in the documents', async () => {
+  it('are found, and canceled while they run, unlike in the documents', async () => {
     const { result } = (await call(send)) as { result: { taskId: string } }
     const on = (method: string, id: string) => call({ jsonrpc: '2.0', id: '1', method, params: { id } })
     expect(await on('tasks/get', result.taskId)).toMatchObject({ result: { kind: 'task', id: result.taskId } })
@@ -219,7 +219,7 @@ describe('errors', () => {
   it.each<[string, unknown, number, string]>([
     ['another version of JSON-RPC', { ...send, jsonrpc: '1.0' }, -32600, 'Invalid Request'],
     ['an unknown method', { ...send, method: 'foo/bar' }, -32601, 'Method not found'],
-    ['params that are no object', { ...send, params: 'text' }, -32602, 'Invalid params'],
+    ['params that are not an object', { ...send, params: 'text' }, -32602, 'Invalid params'],
     ['params without a message', { ...send, params: { metadata: {} } }, -32602, 'Invalid params'],
     ['parts of another type', { ...send, params: { message: { role: 'user', parts: 7 } } }, -32602, 'Invalid params'],
   ])('%s: see the table', async (_, body, code, message) => {
@@ -249,7 +249,7 @@ describe('the card', () => {
     })
   })
 
-  it('still names the interfaces of 1.0 and 0.3', async () => {
+  it('also names the interfaces of 1.0 and 0.3', async () => {
     const versioned = { headers: { 'A2A-Version': '0.3' } }
     expect(await (await fetch(`${url}/.well-known/agent-card.json`, versioned)).json()).toMatchObject({
       url: `${url}/`,
@@ -264,7 +264,7 @@ describe('the server of the documents', () => {
   let origin = ''
   const received: Json[] = []
 
-  /** Answers as the documents print it, and nothing more. */
+  /** Returns the responses of the documents only. */
   beforeAll(async () => {
     server = createServer(async (request, response) => {
       if (request.method === 'GET') {
@@ -316,13 +316,13 @@ describe('the server of the documents', () => {
     skills: [],
   })
 
-  it('is understood by the client without a word about its dialect', async () => {
+  it('is called by the client without a configured dialect', async () => {
     await using client = await connect(origin)
     expect((await client.ask('你的问题文本')).text).toBe('智能体回答内容')
-    let told = ''
+    let streamed = ''
     for await (const update of client.stream('请分点回答'))
-      if ('artifactUpdate' in update) told += textOf(update.artifactUpdate.artifact)
-    expect(told).toBe('当前增量')
+      if ('artifactUpdate' in update) streamed += textOf(update.artifactUpdate.artifact)
+    expect(streamed).toBe('当前增量')
     expect(received.map(({ method, path }) => [method, path])).toEqual([
       ['message/send', '/api/v1/a2a'],
       ['message/stream', '/api/v1/a2a'],

@@ -125,7 +125,7 @@ const georoute = JSON.parse(
 }
 
 describe('the card', () => {
-  it('of the documents is valid, and is read whole', () => {
+  it('of the documents is valid, and is read completely', () => {
     expect(validateCard(georoute)).toEqual({ version: 'v0.2', problems: [], isValid: true })
     const { card, dialect } = readCard(georoute)
     expect(dialect).toBe('v0.3')
@@ -225,7 +225,7 @@ describe('the client', () => {
     expect((await byRest.ask('hi')).text).toBe('hi')
   })
 
-  it('uses an additional interface where it does not know the preferred transport', async () => {
+  it('uses an additional interface if the preferred transport is unknown', async () => {
     await using client = await connect(
       await cardWith({ url: 'https://a.example/soap', preferredTransport: 'urn:soap' }),
     )
@@ -233,7 +233,7 @@ describe('the client', () => {
     expect((await client.ask('hi')).text).toBe('hi')
   })
 
-  it('falls back to another transport where the preferred one fails', async () => {
+  it('falls back to another transport if the preferred one fails', async () => {
     const additionalInterfaces = [
       { url: `${url}/nothing/here`, transport: 'JSONRPC' },
       { url, transport: 'HTTP+JSON' },
@@ -287,7 +287,7 @@ describe('a task', () => {
     expect([red.id === id, red.contextId === contextId]).toEqual([false, true])
   })
 
-  it('can be followed by several at once in its context', async () => {
+  it('can have several concurrent follow-ups in its context', async () => {
     const follow = (text: string, on: Task) =>
       send(text, { contextId: on.contextId, referenceTaskIds: [on.id] }, '/travel')
     const booked = ({ artifacts }: Task) => artifacts?.[0]?.parts.find(({ kind }) => kind === 'data')?.data
@@ -335,7 +335,7 @@ describe('a task', () => {
     expect((await send('auth')).status).toMatchObject({ state: 'auth-required', message: { role: 'agent' } })
   })
 
-  it('is not made where a message is the answer; the context goes on', async () => {
+  it('is not created if the answer is a message; the context continues', async () => {
     const said = await result<Message>('message/send', { message: says('msg good morning') })
     expect(said).toEqual({
       kind: 'message',
@@ -396,7 +396,7 @@ describe('a webhook', () => {
     await webhook.received(({ id, status }) => id === taskId && status.state === 'canceled')
   })
 
-  it('is called where it came with the message, and where it was registered later', async () => {
+  it('is called whether it came with the message or was registered later', async () => {
     await using webhook = await startWebhook()
     const first = await result<Task>('message/send', {
       message: says('ask'),
@@ -476,11 +476,11 @@ describe('JSON-RPC', () => {
   })
 
   it.each<[string, unknown, number, unknown]>([
-    ['text that is no JSON', '{"jsonrpc": "2.0", ', -32700, null],
+    ['text that is not JSON', '{"jsonrpc": "2.0", ', -32700, null],
     ['another version', { ...get, id: 1, jsonrpc: '1.0' }, -32600, 1],
-    ['an id that is none', { ...get, id: {} }, -32600, null],
+    ['an invalid id', { ...get, id: {} }, -32600, null],
     ['an unknown method', { ...get, id: 1, method: 'message/sent' }, -32601, 1],
-    ['params that are no object', { ...get, id: 1, params: 'task-boat-gen-123' }, -32602, 1],
+    ['params that are not an object', { ...get, id: 1, params: 'task-boat-gen-123' }, -32602, 1],
   ])('has an error and no result for %s', async (_, body, code, id) => {
     const answer = await call(body)
     expect(answer).toMatchObject({ jsonrpc: '2.0', id, error: { code, message: expect.stringMatching(/./) } })
@@ -493,7 +493,7 @@ describe('the server of the documents', () => {
   let origin = ''
   const received: Json[] = []
 
-  /** Answers as the documents print it, and nothing more. */
+  /** Returns the responses of the documents only. */
   beforeAll(async () => {
     server = createServer(async (request, response) => {
       response.setHeader('content-type', 'application/json')
@@ -529,7 +529,7 @@ describe('the server of the documents', () => {
 
   afterAll(() => new Promise((resolve) => server.close(resolve)))
 
-  it('is understood by the client', async () => {
+  it('can be called by the client', async () => {
     await using client = await connect(origin)
     const { task } = await client.ask('Generate an image of a sailboat on the ocean.')
     expect(task).toMatchObject({
@@ -538,7 +538,7 @@ describe('the server of the documents', () => {
       status: { state: 'TASK_STATE_COMPLETED' },
       artifacts: [{ name: 'sailboat_image.png', parts: [{ raw: 'iVBORw0KGgo=', mediaType: 'image/png' }] }],
     })
-    // The text of the documents writes the state with two l, their enumeration with one.
+    // The text of the documents spells the state `cancelled`, their enumeration `canceled`.
     const canceled = await client.cancelTask({ id: 'task-boat-gen-123' })
     expect(canceled.status.state).toBe('TASK_STATE_CANCELED')
     expect(received[0]).toMatchObject({

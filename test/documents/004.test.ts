@@ -404,7 +404,7 @@ describe('a server of the draft', () => {
   const card = () => ({
     protocolVersion: '1.0',
     name: 'Drafted',
-    description: 'Speaks the draft',
+    description: 'Serves the draft',
     supportedInterfaces: [{ url: `${address}/`, protocolBinding: 'JSONRPC' }],
     version: '1.0.0',
     capabilities: { streaming: true },
@@ -415,7 +415,7 @@ describe('a server of the draft', () => {
     supportsAuthenticatedExtendedCard: false,
   })
 
-  it('is understood by the client: its state, its files and its `msg`', async () => {
+  it('can be read by the client: its state, its files and its `msg`', async () => {
     await using client = await connect(address)
     const read = { status: { state: 'TASK_STATE_CANCELED' }, artifacts: [{ parts: releasedParts }] }
     expect(await client.getTask({ id: 't1' })).toMatchObject(read)
@@ -452,7 +452,7 @@ describe('the server of the Go library', () => {
     expect((await client.ask('hello')).text).toBe('hello')
   })
 
-  it('answers tasks/send with a task, under the id of the caller or one of its own', async () => {
+  it('answers tasks/send with a task, with the id of the caller or a generated id', async () => {
     expect(await result(url, 'tasks/send', { id: 'task-1', message: message('hello') })).toMatchObject({
       id: 'task-1',
       status: { state: 'completed' },
@@ -465,7 +465,7 @@ describe('the server of the Go library', () => {
     }
   })
 
-  it('knows the states pending, processing, completed, failed and canceled', async () => {
+  it('has the states pending, processing, completed, failed and canceled', async () => {
     const stateOf = async (method: string, id: string, text: string) =>
       ((await result(url, method, { id, message: message(text) })) as { status: { state: string } }).status.state
     expect(await stateOf('tasks/send', 'fails', 'fail')).toBe('failed')
@@ -522,7 +522,7 @@ describe('the server of the Go library', () => {
     expect(await webhook.received(({ status }) => status.state === 'completed')).toMatchObject({ id: 'told' })
   })
 
-  it('knows no other methods', async () => {
+  it('has no other methods', async () => {
     expect(await call(url, 'message/send', {})).toMatchObject({ error: { code: -32601 } })
   })
 
@@ -564,7 +564,7 @@ describe('the struct of functions', () => {
     })
   })
 
-  it('stores what SendTaskFunc returns under the id of the caller or of the server, for GetTaskFunc to find', async () => {
+  it('stores the result of SendTaskFunc under the id of the caller or of the server; GetTaskFunc finds it', async () => {
     const { reads } = served.counts
     for (const id of ['job-1', undefined]) {
       const sent = await result<Task>(url, 'tasks/send', { id, message: message('owls') })
@@ -588,8 +588,8 @@ describe('the struct of functions', () => {
   it('streams and stores the updates and the result of SendTaskSubscribeFunc', async () => {
     const params = { id: 'streamed', message: message('owls') }
     const events = await eventsOf(await post(url, { jsonrpc: '2.0', id: 1, method: 'tasks/sendSubscribe', params }))
-    const told = events.slice(1).map(({ data }) => (data.artifact as Json | undefined)?.name ?? data.status)
-    expect(told).toMatchObject([
+    const changes = events.slice(1).map(({ data }) => (data.artifact as Json | undefined)?.name ?? data.status)
+    expect(changes).toMatchObject([
       { state: 'processing', message: { parts: [{ text: 'Reading' }] } },
       'outline',
       'report',
@@ -618,7 +618,7 @@ describe('the struct of functions', () => {
     expect(await result(url, 'tasks/get', { id: 'slow' })).toMatchObject({ status: { state: 'canceled' } })
   })
 
-  it('stores what SetTaskPushNotificationsFunc returns, for GetTaskPushNotificationsFunc to find', async () => {
+  it('stores the result of SetTaskPushNotificationsFunc; GetTaskPushNotificationsFunc finds it', async () => {
     await result(url, 'tasks/send', { id: 'told', message: message('owls') })
     const config = { url: 'http://127.0.0.1:9/hook' }
     const params = { id: 'told', pushNotificationConfig: config }
@@ -631,7 +631,7 @@ describe('the struct of functions', () => {
 })
 
 describe('the stores of the Go library', () => {
-  it.each(['memory', 'file'])('%s: tasks/get finds what tasks/send stored', async (kind) => {
+  it.each(['memory', 'file'])('%s: tasks/get finds the task of tasks/send', async (kind) => {
     const folder = await mkdtemp(join(tmpdir(), 'documents-'))
     try {
       const options = { port: 0, dialects: [{ dialect: 'v0.1-go', path: '/' }] as const }

@@ -48,13 +48,13 @@ const documentWorkflow = agent('DocumentWorkflow', async function* ({ text }) {
   yield artifact('document', `# ${text}\n\n第一段。\n\n第二段。\n`)
 })
 
-interface House extends AsyncDisposable {
+interface ServedAgents extends AsyncDisposable {
   readonly chat: AgentClient
   readonly orders: AgentClient
   urlOf(name: string): string
 }
 
-async function openHouse(others: readonly Agent[], options: ServeOptions = {}): Promise<House> {
+async function serveAgents(others: readonly Agent[], options: ServeOptions = {}): Promise<ServedAgents> {
   const folder = await temporaryFolder()
   const orderAgent = createOrderAgent(join(folder.path, 'orders.sqlite'))
   const served = await serve([createChatAgent(createOfflineWriter()), orderAgent, ...others], options)
@@ -73,75 +73,75 @@ async function openHouse(others: readonly Agent[], options: ServeOptions = {}): 
 
 describe('the chat agent', () => {
   it('forwards a question of the order agent, and the answer to the same task', async () => {
-    await using house = await openHouse([])
-    const talk = house.chat.conversation()
-    const asked = await talk.ask('我想查一下订单')
+    await using served = await serveAgents([])
+    const conversation = served.chat.conversation()
+    const asked = await conversation.ask('我想查一下订单')
     expect([asked.state, asked.text]).toEqual(['TASK_STATE_INPUT_REQUIRED', expect.stringContaining('哪个订单')])
-    expect((await talk.ask('3')).text).toBe('订单信息: ORDER_003, 产品: 山间龙井, 价格: ¥26.00')
-    const { tasks } = await house.orders.listTasks({ contextId: talk.contextId ?? '' })
+    expect((await conversation.ask('3')).text).toBe('订单信息: ORDER_003, 产品: 山间龙井, 价格: ¥26.00')
+    const { tasks } = await served.orders.listTasks({ contextId: conversation.contextId ?? '' })
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
   })
 
   it('cancels a question in both agents', async () => {
-    await using house = await openHouse([])
-    const talk = house.chat.conversation()
-    await talk.ask('我想查一下订单')
-    expect(await talk.ask('算了')).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: '好的，那就算了。' })
-    const { tasks } = await house.orders.listTasks({ contextId: talk.contextId ?? '' })
+    await using served = await serveAgents([])
+    const conversation = served.chat.conversation()
+    await conversation.ask('我想查一下订单')
+    expect(await conversation.ask('算了')).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: '好的，那就算了。' })
+    const { tasks } = await served.orders.listTasks({ contextId: conversation.contextId ?? '' })
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   })
 
   it('starts again if the other agent has lost the task', async () => {
-    await using house = await openHouse([])
-    const talk = house.chat.conversation()
-    await talk.ask('我想查一下订单')
-    const { tasks } = await house.orders.listTasks({ contextId: talk.contextId ?? '' })
-    for (const { id } of tasks) await house.orders.cancelTask({ id })
-    expect((await talk.ask('ORDER_004')).text).toContain('玫瑰乌龙')
+    await using served = await serveAgents([])
+    const conversation = served.chat.conversation()
+    await conversation.ask('我想查一下订单')
+    const { tasks } = await served.orders.listTasks({ contextId: conversation.contextId ?? '' })
+    for (const { id } of tasks) await served.orders.cancelTask({ id })
+    expect((await conversation.ask('ORDER_004')).text).toContain('玫瑰乌龙')
   })
 
   it('handles a long message in linear time', async () => {
-    await using house = await openHouse([])
+    await using served = await serveAgents([])
     for (const word of ['它', '写', '如何 A2A ', 'in order', '... ', '[', '\n']) {
-      expect((await house.chat.ask(word.repeat(300_000 / word.length))).state).toMatch(/COMPLETED|INPUT_REQUIRED/)
+      expect((await served.chat.ask(word.repeat(300_000 / word.length))).state).toMatch(/COMPLETED|INPUT_REQUIRED/)
     }
   })
 
   it('reports failures of the other agent in the conversation', async () => {
-    await using house = await openHouse([])
-    expect(await house.chat.ask('查询订单 ORDER_999')).toMatchObject({
+    await using served = await serveAgents([])
+    expect(await served.chat.ask('查询订单 ORDER_999')).toMatchObject({
       state: 'TASK_STATE_COMPLETED',
       text: '没有找到订单 ORDER_999',
     })
   })
 
   it('requests documents from the workflow', async () => {
-    await using house = await openHouse([documentWorkflow])
-    const answer = await house.chat.ask('请写一篇关于茉莉花茶的文章')
+    await using served = await serveAgents([documentWorkflow])
+    const answer = await served.chat.ask('请写一篇关于茉莉花茶的文章')
     expect(answer.text).toBe('# 茉莉花茶\n\n第一段。\n\n第二段。\n')
-    const pieces = (await collect(house.chat.stream('请写一篇关于茉莉花茶的文章'))).artifacts[0]?.parts
+    const pieces = (await collect(served.chat.stream('请写一篇关于茉莉花茶的文章'))).artifacts[0]?.parts
     expect(pieces?.length).toBeGreaterThan(1)
   })
 
   it('continues if another agent cannot be reached', async () => {
-    await using house = await openHouse([])
-    expect(await house.chat.ask('Write an article about tea')).toMatchObject({
+    await using served = await serveAgents([])
+    expect(await served.chat.ask('Write an article about tea')).toMatchObject({
       state: 'TASK_STATE_COMPLETED',
       text: expect.stringContaining('cannot reach DocumentWorkflow'),
     })
   })
 
   it('remembers a conversation by its context only', async () => {
-    await using house = await openHouse([])
-    await house.chat.ask('你好，我叫小满', { contextId: 'one' })
-    expect((await house.chat.ask('我叫什么？', { contextId: 'one' })).text).toContain('小满')
-    expect((await house.chat.ask('我叫什么？', { contextId: 'other' })).text).not.toContain('小满')
+    await using served = await serveAgents([])
+    await served.chat.ask('你好，我叫小满', { contextId: 'one' })
+    expect((await served.chat.ask('我叫什么？', { contextId: 'one' })).text).toContain('小满')
+    expect((await served.chat.ask('我叫什么？', { contextId: 'other' })).text).not.toContain('小满')
   })
 
   it('calls remote agents with its own key', async () => {
-    await using far = await openHouse([documentWorkflow], { auth: [apiKey('k1')], dialects: 'all' })
+    await using remote = await serveAgents([documentWorkflow], { auth: [apiKey('k1')], dialects: 'all' })
     const resolve = connectAgents(
-      { DocumentWorkflow: far.urlOf('DocumentWorkflow'), OrderAgent: 'http://127.0.0.1:9' },
+      { DocumentWorkflow: remote.urlOf('DocumentWorkflow'), OrderAgent: 'http://127.0.0.1:9' },
       { credentials: apiKeyCredential('k1') },
     )
     await using served = await serve(createChatAgent(createOfflineWriter()), { advanced: { resolve } })

@@ -124,7 +124,7 @@ describe('the model writer', () => {
       },
       /does not answer|stopped in the middle/,
     ],
-  ])('says what happened in words fit for strangers after %s', async (_what, behave, words) => {
+  ])('fails with a message without internal details after %s', async (_what, behave, words) => {
     await using server = await modelServer(behave)
     const failure = await collect(writerAt(server.url).document(outline)).catch((error: unknown) => error)
     expect(failure).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(words) })
@@ -141,7 +141,7 @@ describe('the model writer', () => {
       },
       /stopped in the middle/,
     ],
-  ])('does not wait for ever for a model that is silent %s', async (_when, behave, words) => {
+  ])('stops waiting for a model that is silent %s', async (_when, behave, words) => {
     await using server = await modelServer(behave)
     const writing = collect(writerAt(server.url, { silenceMs: 300 }).document(outline))
     await expect(writing).rejects.toThrow(words)

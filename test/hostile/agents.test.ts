@@ -148,7 +148,7 @@ const failures: readonly [name: string, behave: Behaviour][] = [
 describe('an agent that fails', () => {
   it.each(failures)(proves(['E-8', 'R-TASK-7'], 'it %s, and no caller sees the secret'), async (_, behave) => {
     await using peer = await startPeer(agent('Leaky', behave))
-    const heard = [
+    const responses = [
       await peer.call('SendMessage', send('go')),
       await peer.call('SendStreamingMessage', send('go')),
       await peer.rest('POST', '/message:send', send('go')),
@@ -156,7 +156,7 @@ describe('an agent that fails', () => {
       await peer.call('SendMessage', send('go'), { 'idempotency-key': 'k' }),
       ...(await everythingStored(peer)),
     ]
-    for (const outcome of heard) {
+    for (const outcome of responses) {
       assert.ok(!outcome.text.includes(secret), outcome.text.slice(0, 500))
       assertSettled(outcome)
     }
@@ -266,7 +266,7 @@ describe('a server whose dependencies fail', () => {
 })
 
 describe.each(['memory', 'sqlite::memory:'])('an agent that yields a value that cannot be encoded, on %s', (store) => {
-  const unsayable: readonly [name: string, value: () => unknown][] = [
+  const unencodable: readonly [name: string, value: () => unknown][] = [
     ['a big integer', () => 10n],
     ['a circle', () => circle()],
     ['a value whose `toJSON` throws', () => ({ toJSON: unsafe })],
@@ -275,10 +275,10 @@ describe.each(['memory', 'sqlite::memory:'])('an agent that yields a value that 
     ['a symbol', () => Symbol(secret)],
   ]
 
-  it.each(unsayable)(
+  it.each(unencodable)(
     proves('R-TASK-7', '%s in an artifact ends the task or the call, and affects no other task'),
     async (_, value) => {
-      await using peer = await startPeer(speaking(value), { store })
+      await using peer = await startPeer(agentYielding(value), { store })
       await peer.call('SendMessage', send('fine'))
       for (const outcome of [
         await peer.call('SendMessage', send('unsayable')),
@@ -298,7 +298,7 @@ describe.each(['memory', 'sqlite::memory:'])('an agent that yields a value that 
   )
 })
 
-function speaking(value: () => unknown): Agent {
+function agentYielding(value: () => unknown): Agent {
   return agent('Odd', async function* ({ text: asked }) {
     if (!asked.includes('unsayable')) return yield 'fine'
     if (asked.startsWith('late')) {

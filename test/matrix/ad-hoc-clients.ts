@@ -1,4 +1,4 @@
-/** The three ad-hoc dialects by hand. */
+/** Clients of the three ad-hoc dialects, independent of Dragoman's codecs. */
 import {
   type CallResult,
   type Fetch,
@@ -225,7 +225,7 @@ export function chatRpc(fetch: Fetch): WireClient {
         params: params(content, where),
       })
       for await (const { data } of readEvents(response)) {
-        if (isDone) throw new Error('Something stands behind [DONE]')
+        if (isDone) throw new Error('There is data after [DONE]')
         isDone = data === '[DONE]'
         if (!isDone) yield* readChunk((data as { result: ChatChunk }).result)
       }

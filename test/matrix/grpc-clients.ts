@@ -1,4 +1,4 @@
-/** gRPC by hand: the protocol files read by an independent library, messages as ProtoJSON-like objects. */
+/** gRPC clients with an independent library that reads the proto files. Messages are objects as in ProtoJSON. */
 import { fileURLToPath } from 'node:url'
 import {
   type ChannelCredentials,
@@ -20,7 +20,7 @@ const loading = { enums: String, bytes: String, longs: Number, defaults: false, 
 
 function serviceOf(file: string, name: string): ServiceDefinition {
   const path = fileURLToPath(new URL(`../../proto/${file}`, import.meta.url))
-  return loadSync(path, loading)[name] as ServiceDefinition // a service, as its name says
+  return loadSync(path, loading)[name] as ServiceDefinition // the name is that of a service
 }
 
 /** Metadata of every call. */
@@ -61,7 +61,7 @@ class Peer {
     const { path, requestSerialize, responseDeserialize } = this.#rpc(rpc)
     return await new Promise((resolve, reject) => {
       const done = (error: ServiceError | null) => {
-        if (!error) return reject(new Error('It did not fail'))
+        if (!error) return reject(new Error('The call did not fail'))
         const [bytes] = error.metadata.get('grpc-status-details-bin')
         resolve({ code: status[error.code] ?? '', details: Buffer.isBuffer(bytes) ? readDetails(bytes).details : [] })
       }

@@ -1,4 +1,4 @@
-/** Every dialect over HTTP's two bindings, on every store, without a port. */
+/** Every dialect over both HTTP bindings, on every store, without a port. */
 import { createHandler, type FetchHandler } from 'dragoman/server'
 import { openPostgresStore } from 'dragoman/stores/postgres'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
@@ -54,7 +54,7 @@ describe.each(Object.entries(stores))('on the %s store', (_name, open) => {
     it.each(scenarios)('%s', async (_scenario, play) => await play(wireClient))
   })
 
-  it(proves('RL-ALL-1', 'a task made in any dialect is the same task in every other'), async () => {
+  it(proves('RL-ALL-1', 'a task of any dialect is the same task in every other'), async () => {
     for (const maker of readers) {
       const made = resultOf(await maker.send('ask'))
       for (const reader of readers) {
@@ -67,7 +67,7 @@ describe.each(Object.entries(stores))('on the %s store', (_name, open) => {
     }
   })
 
-  it('a task made in one dialect goes on in another and is watched in a third', async () => {
+  it('a task of one dialect is continued in another and streamed in a third', async () => {
     for (const [place, maker] of watchers.entries()) {
       const next = watchers[(place + 1) % watchers.length] as WireClient
       const third = watchers[(place + 2) % watchers.length] as WireClient

@@ -1,4 +1,4 @@
-/** Every dialect over every binding on one real port, in the clear and behind TLS. */
+/** Every dialect over every binding on one real port, with and without TLS. */
 import { get } from 'node:https'
 import { connect } from 'node:tls'
 import { credentials } from '@grpc/grpc-js'
@@ -99,7 +99,7 @@ describe('a port behind TLS', () => {
     expect(supportedInterfaces.map(({ url }) => url)).toContain(authority)
   })
 
-  it('leaves HTTP/2 to those who offer nothing else', async () => {
+  it('negotiates HTTP/2 only with clients that offer nothing else', async () => {
     expect(await negotiated(['h2', 'http/1.1'])).toBe('http/1.1')
     expect(await negotiated(['h2'])).toBe('h2')
     expect(await negotiated([])).toBe(false)

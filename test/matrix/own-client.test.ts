@@ -59,7 +59,7 @@ const clientOptions = (callerId: string | undefined) => ({
   ...(callerId !== undefined && { credentials: bearerCredential('secret') }),
 })
 
-// Older dialects have no means for half of the suite; they play the scenarios above.
+// Older dialects lack half of the suite's operations; the scenarios above cover them.
 const fullWays = ways.filter(([{ dialect = '' }]) => dialect === 'v1' || dialect === 'v0.3')
 describe.each(fullWays)('the transport of our client with %j', (options, path) => {
   const limits = options.dialect === 'v0.3' ? { without: ['listTasks'] as const, hasNoErrorDetails: true } : {}
@@ -93,7 +93,7 @@ describe.each(['JSONRPC', 'HTTP+JSON'] as const)('the in-process transport of a 
   })
 })
 
-it('makes one task of a send that is repeated over every interface with one key (E-10)', async () => {
+it('creates one task for a send that is repeated over every interface with one key (E-10)', async () => {
   await using only = await serve(matrixAgent, { push: { allowHosts: ['localhost'] } })
   const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
   const taskPushNotificationConfig = { id: 'c1', url: 'http://localhost:9/hook', authentication: { scheme: 'Bearer' } }
@@ -108,7 +108,7 @@ it('makes one task of a send that is repeated over every interface with one key 
   expect(answers).toHaveLength(6)
 })
 
-describe.each(['task-rest', 'chat-rpc'] as const)('our client with an agent that only speaks %s', (dialect) => {
+describe.each(['task-rest', 'chat-rpc'] as const)('our client with an agent that serves %s only', (dialect) => {
   it.each(scenarios)('%s', async (_scenario, play) => {
     await using only = await serve(matrixAgent, { dialects: [dialect] })
     await using agent = await connect(only.url, { dialect })

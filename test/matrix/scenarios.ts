@@ -1,6 +1,6 @@
 /**
  * Scenarios that every dialect must pass over every binding, written once. The
- * agent is the test-bed agent, with one more word: `mirror` gives the parts of its message back.
+ * agent is the test-bed agent, with one more command: `mirror` returns the parts of its message.
  */
 import { agent, artifact, textOf } from 'dragoman'
 import { expect } from 'vitest'
@@ -22,7 +22,7 @@ export const scenarios: readonly (readonly [name: string, play: (wireClient: Wir
     },
   ],
   [
-    'streams chunks, in order, to an end it can see',
+    'streams chunks in order, with a visible end',
     async (wireClient) => {
       const events = await all(wireClient.stream('chunks 3'))
       expect(chunksOf(wireClient, events)).toEqual(['chunk 1 ', 'chunk 2 ', 'chunk 3 '])
@@ -112,7 +112,7 @@ export const scenarios: readonly (readonly [name: string, play: (wireClient: Wir
     },
   ],
   [
-    'may not go on with a task that has ended',
+    'cannot continue a task that has ended',
     async (wireClient) => {
       if (!wireClient.has.has('get')) return
       const { id, contextId } = resultOf(await wireClient.send('hello'))
@@ -121,9 +121,9 @@ export const scenarios: readonly (readonly [name: string, play: (wireClient: Wir
     },
   ],
   [
-    'carries files and data of every kind there and back',
+    'sends and receives files and data of every kind',
     async (wireClient) => {
-      if (wireClient.dialect.endsWith('invoke')) return // takes one input and has no files
+      if (wireClient.dialect.endsWith('invoke')) return // the dialect has one text input and no files
       const pieces: Piece[] = [
         { bytes: 'aGVsbG8=', mediaType: 'text/plain', name: 'hello.txt' },
         { data: { answer: 42, nested: { list: [1, null, true], big: 9007199254740991 } } },
@@ -140,7 +140,7 @@ export const scenarios: readonly (readonly [name: string, play: (wireClient: Wir
     },
   ],
   [
-    'remembers a webhook',
+    'stores a webhook',
     async (wireClient) => {
       if (!wireClient.has.has('push')) return
       const { id = '' } = resultOf(await wireClient.send('hello'))

@@ -1,4 +1,4 @@
-/** 0.3, 0.2 and 0.1 by hand. */
+/** Clients of 0.3, 0.2 and 0.1, independent of Dragoman's codecs. */
 
 import { stateOf } from './v1-client.js'
 import {
@@ -106,7 +106,7 @@ function readV03(result: Json): TaskSummary {
   return { id: taskId, contextId, state: status.state, note: noteIn(status.message), isLast: final }
 }
 
-/** `0.2` leaves out what its messages could leave out. */
+/** `0.2` omits members that were optional in its messages. */
 export function v03JsonRpc(fetch: Fetch, release: '0.3' | '0.2' = '0.3'): WireClient {
   const message = (content: string | readonly Piece[], where: TaskTarget = {}): Json => ({
     ...(release === '0.3' && { kind: 'message' }),
@@ -306,7 +306,7 @@ function readV01Event(event: Json): TaskSummary {
   return { id, state: status.state, note: noteIn(status.message), isLast: final }
 }
 
-/** The community Go library: named events, bare bodies, states of its own. */
+/** The community Go library: named events, bodies without envelopes, and its own states. */
 export function v01Go(fetch: Fetch): WireClient {
   const path = '/go'
   const states: Record<string, string> = { pending: 'submitted', processing: 'working' }

@@ -1,6 +1,6 @@
 /**
  * Small clients for one dialect over one binding. They are written from the protocol's texts, independent of
- * Dragoman's codecs, so that they read and write what foreign peers do.
+ * Dragoman's codecs, so that they behave as foreign peers do.
  */
 import { createParser } from 'eventsource-parser'
 
@@ -10,7 +10,7 @@ export type Fetch = (path: string, init: RequestInit) => Promise<Response>
 /** A part in the scenarios; each client encodes it in its dialect. */
 export type Piece = { text: string } | { data: unknown } | { bytes: string; mediaType: string; name: string }
 
-/** The facts about a task that every dialect can carry. */
+/** The members of a task that every dialect can express. */
 export interface TaskSummary {
   readonly id?: string | undefined
   readonly contextId?: string | undefined
@@ -18,7 +18,7 @@ export interface TaskSummary {
   readonly state?: string | undefined
   /** All text of all artifacts, or of the answering message. */
   readonly text?: string | undefined
-  /** The pieces of the artifacts, where the dialect can carry them. */
+  /** The pieces of the artifacts, if the dialect can express them. */
   readonly pieces?: readonly Piece[] | undefined
   /** The question or status text. */
   readonly note?: string | undefined
@@ -41,9 +41,9 @@ export interface TaskTarget {
 
 export interface WireClient {
   readonly name: string
-  /** Operations its dialect has beside sending. */
+  /** Operations of its dialect besides sending. */
   readonly has: ReadonlySet<'get' | 'cancel' | 'subscribe' | 'push'>
-  /** The name that new tasks remember. */
+  /** The stored dialect of new tasks. */
   readonly dialect: string
   /** The piece after the client's own conversions; `undefined` if the client cannot send it. */
   readonly carries?: (piece: Piece) => Piece | undefined
@@ -64,7 +64,7 @@ export function isResult(outcome: CallResult): outcome is { readonly result: Tas
   return 'result' in outcome
 }
 
-/** The answer of a call that has to succeed. */
+/** Returns the result of a call that must succeed. */
 export function resultOf(outcome: CallResult): TaskSummary {
   if (isResult(outcome)) return outcome.result
   throw new Error(`Refused: ${outcome.refused.code} ${outcome.refused.message}`)
@@ -96,7 +96,7 @@ export async function* readEvents(
 }
 
 let lastId = 0
-/** Ids differ; nothing depends on their values. */
+/** Unique ids; no test depends on their values. */
 export function newId(prefix: string): string {
   lastId += 1
   return `${prefix}-${lastId}-${Math.random().toString(36).slice(2, 8)}`
@@ -115,7 +115,7 @@ export async function postJson(
   })
 }
 
-/** The result of a JSON-RPC call, or how it was refused. */
+/** The result or the error of a JSON-RPC call. */
 export async function rpc(
   fetch: Fetch,
   path: string,

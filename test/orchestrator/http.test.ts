@@ -1,4 +1,4 @@
-/** A workflow and its agents behind real ports, in dialects of several ages. */
+/** A workflow and its agents on real ports, in several dialects. */
 import { createServer } from 'node:net'
 import { agent, artifact, ask, data, serve, working } from 'dragoman'
 import { connect, connectAgents } from 'dragoman/client'
@@ -31,7 +31,7 @@ describe('a workflow over HTTP', () => {
     ['v1', 'v1'],
     ['v0.3', 'v0.3'],
     ['v0.1', 'task-rest'],
-  ] as const)('asks agents that speak %s and %s, by name and by skill', async (first, second) => {
+  ] as const)('calls agents that serve %s and %s, by name and by skill', async (first, second) => {
     await using outlines = await serve(outliner, { dialects: [first] })
     await using documents = await serve(writer, { dialects: [second] })
     const resolve = connectAgents({ Outlines: outlines.url, DocAgent: documents.url })
@@ -69,7 +69,7 @@ describe('a workflow over HTTP', () => {
     expect(graphOf(task ?? {})?.nodes).toMatchObject([{ state: 'completed', attempts: 2 }])
   })
 
-  it('passes questions on and brings the answers back, for callers of every age', async () => {
+  it('forwards questions and answers, for callers of every dialect', async () => {
     await using asking = await serve(asker)
     const flow = workflow('Flow', async (steps) => {
       const both = await Promise.all(

@@ -1,4 +1,4 @@
-/** `dragoman/client` in a browser: bundled without a module of Node's, run where nothing of Node is to be seen. */
+/** `dragoman/client` in a browser: bundled without Node modules, and run without Node globals. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
@@ -15,7 +15,7 @@ const builtins = new Set([...builtinModules, ...builtinModules.map((name) => `no
 interface Bundle {
   readonly code: string
   readonly moduleIds: readonly string[]
-  /** Modules of Node's that something in the bundle asks for, and who asks. */
+  /** Node modules that the bundle imports, with their importers. */
   readonly nodeModules: readonly string[]
   readonly unresolved: readonly string[]
 }
@@ -56,16 +56,16 @@ describe('the client, bundled for browsers', () => {
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
 
-  it('asks for no module of Node’s and for none that is not there', () => {
+  it('imports no Node module and no missing module', () => {
     expect(made.nodeModules).toEqual([])
     expect(made.unresolved).toEqual([])
   })
 
-  it('contains nothing of gRPC, and nothing else that is only for Node', () => {
+  it('contains neither gRPC nor other modules for Node only', () => {
     expect(made.moduleIds.filter((id) => /transports\/grpc|@grpc|@bufbuild|\/node-/.test(id))).toEqual([])
   })
 
-  it('talks to an agent where there is no process and no Buffer', async () => {
+  it('calls an agent without `process` and `Buffer`', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-browser-'))
     try {
       await writeFile(join(folder, 'client.mjs'), made.code)

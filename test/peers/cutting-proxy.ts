@@ -13,7 +13,7 @@ export interface CutOptions {
   /** Bytes of responses that pass before the proxy cuts a connection. */
   readonly minBytes: number
   readonly maxBytes: number
-  /** After so many, connections live as long as they like. */
+  /** The proxy stops cutting connections after this number of cuts. */
   readonly maxCuts?: number
 }
 
@@ -22,10 +22,10 @@ export async function cuttingProxy(targetPort: number, options: CutOptions): Pro
   const random = seeded(seed)
   const open = new Set<Socket>()
   let cuts = 0
-  const server = createServer((near) => {
-    const far = connect(targetPort, '127.0.0.1')
-    let left = minBytes + Math.floor(random() * (maxBytes - minBytes))
-    const both = [near, far]
+  const server = createServer((client) => {
+    const upstream = connect(targetPort, '127.0.0.1')
+    let bytesLeft = minBytes + Math.floor(random() * (maxBytes - minBytes))
+    const both = [client, upstream]
     const end = () => {
       for (const socket of both) socket.destroy()
     }
@@ -37,17 +37,17 @@ export async function cuttingProxy(targetPort: number, options: CutOptions): Pro
         end()
       })
     }
-    near.pipe(far)
-    far.on('data', (bytes) => {
-      if (cuts >= maxCuts || bytes.length < left) {
-        left -= bytes.length
-        near.write(bytes)
+    client.pipe(upstream)
+    upstream.on('data', (bytes) => {
+      if (cuts >= maxCuts || bytes.length < bytesLeft) {
+        bytesLeft -= bytes.length
+        client.write(bytes)
         return
       }
       cuts += 1
-      // The bytes up to the cut arrive; what a peer reads last is the middle of something.
-      near.write(bytes.subarray(0, left), () => near.resetAndDestroy())
-      far.destroy()
+      // The client receives the bytes up to the cut, so its last read can end inside an event.
+      client.write(bytes.subarray(0, bytesLeft), () => client.resetAndDestroy())
+      upstream.destroy()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -4,13 +4,13 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** As 0.x writes states. */
+/** A state in the spelling of 0.x. */
 export type State = 'submitted' | 'working' | 'input-required' | 'completed' | 'canceled' | 'failed' | 'rejected'
 
-export interface Stage<Part> {
+export interface AgentOutput<Part> {
   readonly text: string
   readonly parts: readonly Part[]
-  /** The text that the task began with, when this message goes on with it. */
+  /** The first text of the task, if this message continues a task. */
   readonly began: string | undefined
   readonly signal: AbortSignal
   task(state: State): void
@@ -20,50 +20,50 @@ export interface Stage<Part> {
   textPart(text: string): Part
 }
 
-export async function perform<Part>(stage: Stage<Part>): Promise<void> {
-  const { text, parts, began } = stage
+export async function runAgent<Part>(output: AgentOutput<Part>): Promise<void> {
+  const { text, parts, began } = output
   const [word = '', rest = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text)?.slice(1) ?? []
   if (word === 'crash') throw new Error('The agent broke')
   if (word === 'msg') {
-    stage.message(rest)
+    output.message(rest)
     return
   }
-  stage.task(began === undefined ? 'submitted' : 'working')
-  if (began !== undefined) finish(stage, `${began}\n${text}`)
-  else if (word === 'ask') stage.status('input-required', 'What is the second text?')
-  else if (word === 'fail') stage.status('failed', 'Failed as asked')
-  else if (word === 'dump') finish(stage, JSON.stringify(parts.slice(1)))
-  else if (word === 'reject') stage.status('rejected', 'Rejected as asked')
-  else if (word === 'chunks') await stream(stage, rest)
-  else if (word === 'sleep') await sleep(stage, Number(rest))
+  output.task(began === undefined ? 'submitted' : 'working')
+  if (began !== undefined) finish(output, `${began}\n${text}`)
+  else if (word === 'ask') output.status('input-required', 'What is the second text?')
+  else if (word === 'fail') output.status('failed', 'Failed as asked')
+  else if (word === 'dump') finish(output, JSON.stringify(parts.slice(1)))
+  else if (word === 'reject') output.status('rejected', 'Rejected as asked')
+  else if (word === 'chunks') await stream(output, rest)
+  else if (word === 'sleep') await sleep(output, Number(rest))
   else if (text === 'mirror' || (word === 'mirror' && parts.length > 1)) {
-    stage.artifact(parts.slice(1))
-    stage.status('completed')
-  } else finish(stage, text)
+    output.artifact(parts.slice(1))
+    output.status('completed')
+  } else finish(output, text)
 }
 
-function finish<Part>(stage: Stage<Part>, text: string): void {
-  stage.artifact([stage.textPart(text)])
-  stage.status('completed')
+function finish<Part>(output: AgentOutput<Part>, text: string): void {
+  output.artifact([output.textPart(text)])
+  output.status('completed')
 }
 
-async function stream<Part>(stage: Stage<Part>, rest: string): Promise<void> {
+async function stream<Part>(output: AgentOutput<Part>, rest: string): Promise<void> {
   const [count = 1, delayMs = 0] = rest.split(/\s+/).map(Number)
-  stage.status('working')
+  output.status('working')
   for (let i = 1; i <= count; i++) {
     if (delayMs > 0) await pause(delayMs)
-    stage.artifact([stage.textPart(`chunk ${i} `)], { append: i > 1, lastChunk: i === count })
+    output.artifact([output.textPart(`chunk ${i} `)], { append: i > 1, lastChunk: i === count })
   }
-  stage.status('completed')
+  output.status('completed')
 }
 
-async function sleep<Part>(stage: Stage<Part>, ms: number): Promise<void> {
-  stage.status('working')
+async function sleep<Part>(output: AgentOutput<Part>, ms: number): Promise<void> {
+  output.status('working')
   try {
-    await pause(ms, undefined, { signal: stage.signal })
-    finish(stage, `slept ${ms}`)
+    await pause(ms, undefined, { signal: output.signal })
+    finish(output, `slept ${ms}`)
   } catch {
-    stage.status('canceled')
+    output.status('canceled')
   }
 }
 

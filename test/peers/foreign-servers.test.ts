@@ -26,20 +26,20 @@ const servers: Readonly<Record<string, Tested>> = {
 
 /** Known faults of the foreign servers. These scenarios must fail: delete the entry of one that passes. */
 const exceptions: readonly (readonly [server: string, binding: string, scenario: string, because: string])[] = [
-  // 0.x: "a task that has ended" is an invalid request to these releases, where 0.3 means an unsupported operation.
-  ['0.2.5', 'JSONRPC', 'may not go on with a task that has ended', 'answers -32600'],
-  ['0.3.14', 'JSONRPC', 'may not go on with a task that has ended', 'answers -32600'],
-  ['0.3.14', 'HTTP+JSON', 'may not go on with a task that has ended', 'answers -32600'],
-  ['0.3.14', 'GRPC', 'may not go on with a task that has ended', 'answers INVALID_ARGUMENT without details'],
+  // These 0.x releases reject messages to ended tasks as invalid requests; 0.3 defines an unsupported operation.
+  ['0.2.5', 'JSONRPC', 'cannot continue a task that has ended', 'answers -32600'],
+  ['0.3.14', 'JSONRPC', 'cannot continue a task that has ended', 'answers -32600'],
+  ['0.3.14', 'HTTP+JSON', 'cannot continue a task that has ended', 'answers -32600'],
+  ['0.3.14', 'GRPC', 'cannot continue a task that has ended', 'answers INVALID_ARGUMENT without details'],
   // FAILED_PRECONDITION encodes several errors, and the server sends no further details.
   ['0.3.14', 'GRPC', 'cancels', 'answers FAILED_PRECONDITION without details'],
-  // Servers of 0.3 read the whole request in the body, which is what we send; this layer reads the config alone.
-  ['1.3.0 with its layer for 0.3', 'HTTP+JSON', 'remembers a webhook', 'takes the body for the config'],
+  // Servers of 0.3 read the whole request from the body, as we send it. This layer reads only the config.
+  ['1.3.0 with its layer for 0.3', 'HTTP+JSON', 'stores a webhook', 'reads the body as the config'],
 ]
 
 /** The piece after the servers' own conversions. */
 const carriers: Readonly<Record<string, (piece: Piece) => Piece | undefined>> = {
-  // 0.3's protobuf has no names of files, and the marks of data that is no object are in metadata it drops.
+  // The protobuf of 0.3 has no file names, and drops the metadata that marks data that is not an object.
   '0.3.14 HTTP+JSON': withoutNames,
   '0.3.14 GRPC': (piece) => (hasNull(piece) ? undefined : withoutNames(piece)), // nulls become zeros
   '1.3.0 JSONRPC': (piece) => (isNull(piece) ? undefined : piece), // a null in JSON is nothing at all
@@ -68,7 +68,7 @@ function hasNull(piece: Piece): boolean {
 describe.each(Object.entries(servers))('the official server %s', (name, { start, ways }) => {
   let server: ForeignServer
   beforeAll(async () => {
-    // It prints every failure it answers with.
+    // The SDK prints every error that it returns.
     for (const level of ['error', 'warn', 'log'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
     server = await start()
   })
@@ -128,10 +128,10 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
       expect([talk.taskId, talk.contextId]).toEqual([undefined, asked.task?.contextId])
     })
 
-    it('lets a running task be watched and waited for', async () => {
+    it('lets clients subscribe to a running task and wait for it', async () => {
       await using agent = await open()
       const running = agent.stream('chunks 5 30')[Symbol.asyncIterator]()
-      const first = (await running.next()).value as { task: { id: string } } // every stream begins so
+      const first = (await running.next()).value as { task: { id: string } } // every stream begins with a task
       const task = agent.task(first.task.id)
       const [seen, waited] = await Promise.all([collect(task.watch()), task.wait()])
       expect(seen).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: 'chunk 1 chunk 2 chunk 3 chunk 4 chunk 5 ' })
@@ -140,7 +140,7 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
       await running.return?.()
     })
 
-    it('is waited for when it answers before it is done', async () => {
+    it('is polled if it responds before the task has ended', async () => {
       await using agent = await open()
       const answer = await agent.ask('sleep 100', { configuration: { returnImmediately: true } })
       expect(answer).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: 'slept 100' })
@@ -153,14 +153,14 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
       await expect(collect(agent.task('no-such-task').watch())).rejects.toBeInstanceOf(A2AError)
     })
 
-    it('is followed to the end although the connection breaks', async () => {
+    it('is read to the end although the connection breaks', async () => {
       await using agent = await open()
       const target = new URL(options.binding === 'GRPC' ? `http://${agent.choice.url}` : agent.choice.url)
       const cut = { seed: 7, minBytes: 1200, maxBytes: 4000, maxCuts: 2 }
       await using proxy = await cuttingProxy(Number(target.port), cut)
       const card = await cardOf(server, { [target.host]: `127.0.0.1:${proxy.port}` })
-      await using far = await connect(card, { ...options, pin: true, retry: { firstDelayMs: 5 } })
-      const { text, state } = await collect(far.stream('chunks 60 5'))
+      await using resuming = await connect(card, { ...options, pin: true, retry: { firstDelayMs: 5 } })
+      const { text, state } = await collect(resuming.stream('chunks 60 5'))
       const chunks = Array.from({ length: 60 }, (_, place) => `chunk ${place + 1} `)
       expect([proxy.cuts, state, text]).toEqual([2, 'TASK_STATE_COMPLETED', chunks.join('')])
     })

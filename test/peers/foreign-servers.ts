@@ -24,20 +24,20 @@ import {
 } from 'a2a-sdk-v03/server/express'
 import { grpcService as grpcV03, A2AService as ServiceV03 } from 'a2a-sdk-v03/server/grpc'
 import express, { type Express } from 'express'
-import { perform, Running, type Stage, type State } from './foreign-agent.js'
+import { type AgentOutput, Running, runAgent, type State } from './foreign-agent.js'
 
 export interface ForeignServer extends AsyncDisposable {
   readonly url: string
 }
 
-const anybody = { userBuilder: async () => ({ isAuthenticated: false, userName: '' }) }
+const anonymousUser = { userBuilder: async () => ({ isAuthenticated: false, userName: '' }) }
 const now = () => new Date().toISOString()
 const newId = () => crypto.randomUUID()
 
 /** Members that all cards share. */
 const about = {
   name: 'Echo',
-  description: 'Repeats what it is told',
+  description: 'Repeats the text',
   version: '1.0.0',
   defaultInputModes: ['text/plain'],
   defaultOutputModes: ['text/plain'],
@@ -45,11 +45,11 @@ const about = {
   capabilities: { streaming: true, pushNotifications: true },
 }
 
-/** Release 0.2.5: JSON-RPC alone, with a card at the old place that names no version. */
+/** Release 0.2.5: JSON-RPC only, with a card at the old path that has no version. */
 export async function serveV02(): Promise<ForeignServer> {
   return listen(async (app, url) => {
     const handler = new HandlerV02({ ...about, url }, new StoreV02(), executor03() as never) // the events are the same
-    new A2AExpressApp(handler).setupRoutes(app as never) // it has its own copy of express
+    new A2AExpressApp(handler).setupRoutes(app as never) // the SDK has its own copy of express
   })
 }
 
@@ -69,9 +69,9 @@ export async function serveV03(): Promise<ForeignServer> {
     }
     const requestHandler = new HandlerV03(card, new StoreV03(), executor03())
     app.use('/.well-known/agent-card.json', cardV03({ agentCardProvider: requestHandler }))
-    app.use('/rpc', jsonRpcV03({ requestHandler, ...anybody }))
-    app.use('/rest', restV03({ requestHandler, ...anybody }))
-    grpc.server.addService(ServiceV03, grpcV03({ requestHandler, ...anybody }))
+    app.use('/rpc', jsonRpcV03({ requestHandler, ...anonymousUser }))
+    app.use('/rest', restV03({ requestHandler, ...anonymousUser }))
+    grpc.server.addService(ServiceV03, grpcV03({ requestHandler, ...anonymousUser }))
   })
 }
 
@@ -96,14 +96,14 @@ export async function serveV1({ isOld = false } = {}): Promise<ForeignServer> {
       securitySchemes: {},
       securityRequirements: [],
       signatures: [],
-    } as unknown as CardV1 // what the SDK reads of a card
+    } as unknown as CardV1 // the members that the SDK reads
     const requestHandler = new HandlerV1(card, new StoreV1(), executorV1())
-    const options = { requestHandler, ...anybody, ...(isOld && { legacyCompat: { enabled: true } }) }
+    const options = { requestHandler, ...anonymousUser, ...(isOld && { legacyCompat: { enabled: true } }) }
     app.use('/.well-known/agent-card.json', cardV1({ ...options, agentCardProvider: requestHandler }))
     app.use('/rpc', jsonRpcV1(options))
     app.use('/rest', restV1(options))
-    grpc.server.addService(ServiceV1, grpcV1({ requestHandler, ...anybody }))
-    if (isOld) grpc.server.addService(LegacyA2AService, legacyGrpcService({ requestHandler, ...anybody }))
+    grpc.server.addService(ServiceV1, grpcV1({ requestHandler, ...anonymousUser }))
+    if (isOld) grpc.server.addService(LegacyA2AService, legacyGrpcService({ requestHandler, ...anonymousUser }))
   })
 }
 
@@ -143,7 +143,7 @@ function executor03(): ExecutorV03 {
     execute: ({ taskId, contextId, userMessage, task }, bus) =>
       running.run(taskId, async (signal) => {
         const own = { taskId, contextId }
-        const says = (text: string): MessageV03 => ({
+        const messageWith = (text: string): MessageV03 => ({
           ...own,
           kind: 'message',
           role: 'agent',
@@ -153,15 +153,15 @@ function executor03(): ExecutorV03 {
         const status = (state: State, note?: string) => ({
           state,
           timestamp: now(),
-          ...(note && { message: says(note) }),
+          ...(note && { message: messageWith(note) }),
         })
-        const stage: Stage<PartV03> = {
+        const output: AgentOutput<PartV03> = {
           signal,
           text: textOf(userMessage.parts),
           parts: userMessage.parts,
           began: task && textOf(task.history?.[0]?.parts),
           textPart: (text) => ({ kind: 'text', text }),
-          message: (text) => bus.publish(says(text)),
+          message: (text) => bus.publish(messageWith(text)),
           task(state) {
             if (task) bus.publish({ kind: 'status-update', ...own, status: status(state), final: false })
             else bus.publish({ kind: 'task', id: taskId, contextId, status: status(state), history: [userMessage] })
@@ -176,7 +176,7 @@ function executor03(): ExecutorV03 {
           artifact: (parts, more = {}) =>
             bus.publish({ kind: 'artifact-update', ...own, artifact: { artifactId: 'a', parts: [...parts] }, ...more }),
         }
-        await perform(stage)
+        await runAgent(output)
         bus.finished()
       }),
   }
@@ -199,7 +199,7 @@ function executorV1(): ConstructorParameters<typeof HandlerV1>[2] {
     execute: ({ taskId, contextId, userMessage, task }, bus) =>
       running.run(taskId, async (signal) => {
         const own = { taskId, contextId }
-        const says = (text: string): MessageV1 => ({
+        const messageWith = (text: string): MessageV1 => ({
           ...own,
           role: Role.ROLE_AGENT,
           messageId: newId(),
@@ -211,16 +211,16 @@ function executorV1(): ConstructorParameters<typeof HandlerV1>[2] {
         const status = (state: State, note?: string) => ({
           state: TaskState[`TASK_STATE_${state.toUpperCase().replace('-', '_')}` as keyof typeof TaskState],
           timestamp: now(),
-          message: note === undefined ? undefined : says(note),
+          message: note === undefined ? undefined : messageWith(note),
         })
         const artifact = { artifactId: 'a', name: '', description: '', extensions: [], metadata: undefined }
-        await perform<PartV1>({
+        await runAgent<PartV1>({
           signal,
           text: textIn(userMessage.parts),
           parts: userMessage.parts,
           began: task && textIn(task.history[0]?.parts),
           textPart,
-          message: (text) => bus.publish(AgentEvent.message(says(text))),
+          message: (text) => bus.publish(AgentEvent.message(messageWith(text))),
           task: (state) =>
             bus.publish(
               AgentEvent.task({

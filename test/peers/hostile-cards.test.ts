@@ -1,4 +1,4 @@
-/** Cards that lie, and what a client gives away to those who wrote them: nothing. */
+/** Hostile cards. The client sends no credentials to addresses that only the card names. */
 
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
@@ -21,7 +21,7 @@ async function failureOf(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** The agent answers every request, and so do the servers it refers the client to. */
+/** Answers every request, as do the servers that its card names. */
 const obliging = {
   SendMessage: (call: Call) => result(call, { task: task('COMPLETED') }),
   GetTask: (call: Call) => result(call, task('COMPLETED')),
@@ -38,31 +38,31 @@ function rpcAt(url: string): object {
 describe('a card', () => {
   const cards: readonly (readonly [name: string, failure: string | RegExp, answer: (call: Call) => unknown])[] = [
     ['that is a web page', 'bad-answer', ({ response }) => response.end('<!doctype html>')],
-    ['that is not there', 'bad-answer', ({ response }) => response.writeHead(404).end()],
+    ['that is missing', 'bad-answer', ({ response }) => response.writeHead(404).end()],
     ['that is a list', 'bad-answer', ({ response }) => json(response, [])],
-    ['that says nothing', 'INVALID_AGENT_RESPONSE', ({ response }) => json(response, {})],
+    ['that is an empty object', 'INVALID_AGENT_RESPONSE', ({ response }) => json(response, {})],
     [
-      'whose interfaces are no list',
+      'whose interfaces are not a list',
       /INVALID_AGENT_RESPONSE|refused/,
       ({ response }) => json(response, { supportedInterfaces: 7 }),
     ],
     ['that is too long', 'refused', ({ response }) => response.end(`"${'x'.repeat(2 * 1024 * 1024)}"`)],
-    ['that never comes', 'timeout', () => undefined],
+    ['that never arrives', 'timeout', () => undefined],
     [
       'that nests too deeply',
       'bad-answer',
       ({ response }) => response.end(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
     ],
-    ['that breaks off', 'unreachable', ({ response }) => response.destroy()],
+    ['that ends early', 'unreachable', ({ response }) => response.destroy()],
     ['that redirects to itself', 'refused', ({ response }) => response.writeHead(302, { location: cardPath }).end()],
     [
       'that redirects to a file',
       'refused',
       ({ response }) => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
     ],
-    ['that redirects nowhere', 'refused', ({ response }) => response.writeHead(302).end()],
+    ['that redirects without an address', 'refused', ({ response }) => response.writeHead(302).end()],
     [
-      'of another world',
+      'of another protocol',
       'refused',
       ({ response }) =>
         json(
@@ -92,18 +92,18 @@ describe('a card', () => {
     else expect(failed).toMatch(failure)
   })
 
-  it('may not lead from the internet to this machine', async () => {
+  it('cannot redirect a client from a public address to this machine', async () => {
     await using inside = await hostileServer(obliging)
     await using server = await hostileServer({
       [cardPath]: ({ response }) => response.writeHead(302, { location: inside.origin + cardPath }).end(),
     })
     const connecting = () => connect(`http://agent.example:${server.port}`, { ...quick, fetch: named })
-    // Without an answer of a name service there is nothing to compare this machine with.
+    // Without a DNS answer the client cannot compare addresses.
     expect(await failureOf(connecting)).toMatch(/^(refused|unreachable|timeout)$/)
     expect(inside.calls).toEqual([])
   })
 
-  it('may not send its readers to another host', async () => {
+  it('cannot redirect its readers to another host', async () => {
     await using evil = await hostileServer(obliging)
     await using server = await hostileServer({
       [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`http://evil.example:${evil.port}/`))),
@@ -113,7 +113,7 @@ describe('a card', () => {
     expect(evil.calls).toEqual([])
   })
 
-  it('that lies about one interface is used by another', async () => {
+  it('with one unusable interface is used through another one', async () => {
     await using server = await hostileServer({
       ...obliging,
       [cardPath]: ({ response }) =>
@@ -137,7 +137,7 @@ describe('a card', () => {
   })
 })
 
-describe('gRPC that is not there', () => {
+describe('a missing gRPC server', () => {
   const grpcAt = (port: number) =>
     cardOf('', {
       supportedInterfaces: [{ url: `127.0.0.1:${port}`, protocolBinding: 'GRPC', protocolVersion: '1.0' }],
@@ -166,15 +166,15 @@ describe('gRPC that is not there', () => {
   })
 })
 
-describe('what the user gave along', () => {
-  it('goes to the origin that was named', async () => {
+describe('credentials of the user', () => {
+  it('are sent to the named origin', async () => {
     await using server = await hostileServer(obliging)
     await using agent = await connect(server.origin, { ...quick, headers: secret })
     await agent.ask('hi')
     expect(server.calls.at(-1)?.headers).toMatchObject(secret)
   })
 
-  it('does not go to another port of the same host, and reports it', async () => {
+  it('are not sent to another port of the same host, with a warning', async () => {
     await using other = await hostileServer(obliging)
     await using server = await hostileServer({
       [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`${other.origin}/`))),
@@ -187,7 +187,7 @@ describe('what the user gave along', () => {
     expect(warnings).toEqual([expect.stringContaining(`not sent to ${other.origin}`)])
   })
 
-  it('goes there once that origin is allowed', async () => {
+  it('are sent to another origin if it is allowed', async () => {
     await using other = await hostileServer(obliging)
     await using server = await hostileServer({
       [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`${other.origin}/`))),
@@ -197,7 +197,7 @@ describe('what the user gave along', () => {
     expect(secretsSeenBy(other)).toHaveLength(1)
   })
 
-  it('does not follow redirects, of the card or of a call', async () => {
+  it('are not sent after redirects, of the card or of a call', async () => {
     await using other = await hostileServer({
       ...obliging,
       '/tasks/t1': ({ response }) => json(response, task('COMPLETED')),
@@ -222,7 +222,7 @@ describe('what the user gave along', () => {
     expect(secretsSeenBy(server).length).toBeGreaterThan(0)
   })
 
-  it('is not joined by cookies that a server sets', async () => {
+  it('are not sent with cookies that a server sets', async () => {
     await using server = await hostileServer({
       GetTask(call) {
         call.response.setHeader('set-cookie', 'track=me; Path=/')

@@ -48,7 +48,7 @@ function raw({ response }: Call, body: string | Buffer, headers: Record<string, 
 
 describe('an answer', () => {
   const answers: readonly (readonly [name: string, failure: string | RegExp, answer: (call: Call) => unknown])[] = [
-    ['that is no JSON', 'bad-answer', (call) => raw(call, '{"jsonrpc": "2.0", "result"')],
+    ['that is not JSON', 'bad-answer', (call) => raw(call, '{"jsonrpc": "2.0", "result"')],
     ['that is empty', 'bad-answer', (call) => raw(call, '')],
     ['of nothing', 'bad-answer', (call) => raw(call, '', {}, 204)],
     ['that is null', 'bad-answer', (call) => raw(call, 'null')],
@@ -67,7 +67,7 @@ describe('an answer', () => {
     ['with a result of null', 'INVALID_AGENT_RESPONSE', (call) => result(call, null)],
     ['without a result', 'INVALID_AGENT_RESPONSE', ({ id, response }) => json(response, { jsonrpc: '2.0', id })],
     ['with an empty result', 'INVALID_AGENT_RESPONSE', (call) => result(call, {})],
-    ['with a task in a strange state', 'INVALID_AGENT_RESPONSE', (call) => result(call, task('DREAMING'))],
+    ['with a task in an unknown state', 'INVALID_AGENT_RESPONSE', (call) => result(call, task('DREAMING'))],
     ['with wrong types', 'INVALID_AGENT_RESPONSE', (call) => result(call, { id: 1, contextId: [], status: 'x' })],
     [
       'that nests too deeply',
@@ -76,16 +76,16 @@ describe('an answer', () => {
     ],
     ['that is too long', 'refused', (call) => raw(call, Buffer.alloc(11 * megabyte, 0x20))],
     ['that never ends', 'refused', endless],
-    ['that is a bomb', 'refused', (call) => raw(call, bomb, { 'content-encoding': 'gzip' })],
-    ['packed in a way it is not', 'unreachable', (call) => raw(call, '{}', { 'content-encoding': 'gzip' })],
-    ['that breaks off', 'unreachable', (call) => breakOff(call)],
-    ['that breaks off before it begins', 'unreachable', ({ response }) => response.destroy()],
-    ['that never comes', 'timeout', () => undefined],
-    ['that comes letter by letter', 'timeout', (call) => trickle(call)],
-    ['that is no HTTP', /bad-answer|unreachable/, ({ response }) => response.socket?.end('SSH-2.0-OpenSSH_9.6\r\n')],
-    ['that sends it elsewhere', 'refused', (call) => raw(call, '', { location: 'http://127.0.0.1:1/' }, 307)],
-    ['that is a gateway wanting a password', 'UNAUTHENTICATED', (call) => raw(call, page, {}, 401)],
-    ['of a teapot', 'bad-answer', (call) => raw(call, page, {}, 418)],
+    ['that is a decompression bomb', 'refused', (call) => raw(call, bomb, { 'content-encoding': 'gzip' })],
+    ['with a wrong Content-Encoding', 'unreachable', (call) => raw(call, '{}', { 'content-encoding': 'gzip' })],
+    ['that ends early', 'unreachable', (call) => breakOff(call)],
+    ['that ends before its first byte', 'unreachable', ({ response }) => response.destroy()],
+    ['that never arrives', 'timeout', () => undefined],
+    ['that arrives byte by byte', 'timeout', (call) => trickle(call)],
+    ['that is not HTTP', /bad-answer|unreachable/, ({ response }) => response.socket?.end('SSH-2.0-OpenSSH_9.6\r\n')],
+    ['that redirects', 'refused', (call) => raw(call, '', { location: 'http://127.0.0.1:1/' }, 307)],
+    ['of a gateway that requires a password', 'UNAUTHENTICATED', (call) => raw(call, page, {}, 401)],
+    ['with status 418', 'bad-answer', (call) => raw(call, page, {}, 418)],
   ]
 
   it.each(answers)('%s is %s', async (_name, failure, answer) => {
@@ -103,15 +103,15 @@ describe('an answer', () => {
       'a wrong type',
       (call: Call) => raw(call, JSON.stringify({ result: task('COMPLETED') }), { 'content-type': 'x/y' }),
     ],
-    ['a status of failure', ({ response }: Call) => json(response, { result: task('COMPLETED') }, 500)],
+    ['an error status', ({ response }: Call) => json(response, { result: task('COMPLETED') }, 500)],
     ['unknown members', (call: Call) => result(call, task('COMPLETED', { constructor: 1, admin: true }))],
-  ])('with %s is understood all the same', async (_name, answer) => {
+  ])('with %s is accepted', async (_name, answer) => {
     await using server = await hostileServer({ GetTask: answer })
     await using agent = await connect(server.origin, quick)
     expect(await agent.task('t1').get()).toEqual(task('COMPLETED'))
   })
 
-  it('without a result means null: SDKs of Python and Go answer deletions so', async () => {
+  it('without a result means null, as Python and Go SDKs respond to deletions', async () => {
     await using server = await hostileServer({
       DeleteTaskPushNotificationConfig: ({ id, response }) => json(response, { jsonrpc: '2.0', id }),
     })
@@ -119,7 +119,7 @@ describe('an answer', () => {
     expect(await agent.deleteTaskPushNotificationConfig({ taskId: 't1', id: 'p' })).toBeUndefined()
   })
 
-  it('changes nothing about objects', async () => {
+  it('cannot modify object prototypes', async () => {
     await using server = await hostileServer({
       GetTask: (call) =>
         raw(
@@ -159,10 +159,10 @@ function trickle({ response }: Call): void {
   response.on('close', () => clearInterval(timer))
 }
 
-describe('being asked to wait', () => {
+describe('Retry-After', () => {
   const busy = (call: Call, retryAfter: string) => raw(call, page, { 'retry-after': retryAfter }, 503)
 
-  it.each(['86400', '9'.repeat(30)])('for ever (%s) is giving up', async (retryAfter) => {
+  it.each(['86400', '9'.repeat(30)])('with a very long delay (%s) ends the retries', async (retryAfter) => {
     await using server = await hostileServer({ GetTask: (call) => busy(call, retryAfter) })
     await using agent = await connect(server.origin, quick)
     expect(await failureOf(() => agent.task('t1').get())).toBe('bad-answer')
@@ -170,7 +170,7 @@ describe('being asked to wait', () => {
   })
 
   it.each(['0', '-5', 'soon', '', '1e3', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
-    'not at all (%s) ends after a few times',
+    'without a delay (%s) ends after a few retries',
     async (retryAfter) => {
       await using server = await hostileServer({ GetTask: (call) => busy(call, retryAfter) })
       await using agent = await connect(server.origin, quick)
@@ -179,7 +179,7 @@ describe('being asked to wait', () => {
     },
   )
 
-  it('is no reason to send a message twice', async () => {
+  it('never repeats a send without a key', async () => {
     await using server = await hostileServer({ SendMessage: (call) => busy(call, '0') })
     await using agent = await connect(server.origin, quick)
     expect(await failureOf(() => agent.ask('hi'))).toBe('bad-answer')
@@ -191,7 +191,7 @@ describe('a stream', () => {
   const bad: readonly (readonly [name: string, failure: string, answer: (call: Call) => unknown])[] = [
     ['of garbage', 'bad-answer', (call) => streamOf(call, 'data: {"jsonrpc\n\n')],
     ['of a web page', 'bad-answer', (call) => raw(call, page, { 'content-type': 'text/html' })],
-    ['of events that mean nothing', 'INVALID_AGENT_RESPONSE', (call) => streamOf(call, event(call, { dream: {} }))],
+    ['of unknown events', 'INVALID_AGENT_RESPONSE', (call) => streamOf(call, event(call, { dream: {} }))],
     ['of events with wrong types', 'INVALID_AGENT_RESPONSE', (call) => streamOf(call, event(call, { task: 7 }))],
     [
       'with an error in the middle',
@@ -199,13 +199,17 @@ describe('a stream', () => {
       (call) => streamOf(call, event(call, { task: task('WORKING') }), failed(call, -32004)),
     ],
     ['that is an error', 'UNSUPPORTED_OPERATION', (call) => rpcError(call, { code: -32004, message: 'No' })],
-    ['that ends before it begins', 'broken-stream', (call) => streamOf(call)],
-    ['that breaks before it begins', 'broken-stream', (call) => brokenStream(call, ':\n\n')],
+    ['that ends before its first event', 'broken-stream', (call) => streamOf(call)],
+    ['that breaks before its first event', 'broken-stream', (call) => brokenStream(call, ':\n\n')],
     ['that never begins', 'timeout', () => undefined],
     ['of one event that never ends', 'refused', (call) => endlessEvent(call, 'text/event-stream')],
-    ['of one event that never ends, spelled oddly', 'refused', (call) => endlessEvent(call, 'Text/Event-Stream;x=y')],
+    [
+      'of one event that never ends, with unusual line breaks',
+      'refused',
+      (call) => endlessEvent(call, 'Text/Event-Stream;x=y'),
+    ],
     ['of one event of endless lines', 'refused', (call) => endlessEvent(call, 'text/event-stream', '\ndata: ')],
-    ['that is endless and no stream', 'refused', endless],
+    ['of endless data that is not a stream', 'refused', endless],
   ]
 
   it.each(bad)('%s is %s', async (_name, failure, answer) => {
@@ -215,7 +219,7 @@ describe('a stream', () => {
     expect(server.calls.filter(({ method }) => method === 'SendStreamingMessage')).toHaveLength(1)
   })
 
-  it('that only says it is alive ends when its reader has had enough, and is hung up', async () => {
+  it('of comments only is closed when its reader stops', async () => {
     await using server = await hostileServer({
       SendStreamingMessage(call) {
         openStream(call)
@@ -248,7 +252,7 @@ describe('a stream', () => {
     expect(texts).toEqual(Array.from({ length: count }, (_, place) => String(place)))
   })
 
-  it('is over when the task is, however the connection ends', async () => {
+  it('ends with its task, however the connection ends', async () => {
     await using server = await hostileServer({
       SendStreamingMessage: (call) =>
         brokenStream(call, event(call, { task: task('WORKING') }, 1), event(call, status('COMPLETED'), 2), 'data: {"'),
@@ -258,7 +262,7 @@ describe('a stream', () => {
     expect(server.calls.map(({ method }) => method)).toEqual(['', 'SendStreamingMessage'])
   })
 
-  it('is over when a message came, however the connection ends', async () => {
+  it('ends with a message, however the connection ends', async () => {
     const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] }
     await using server = await hostileServer({
       SendStreamingMessage: (call) => brokenStream(call, event(call, { message })),
@@ -267,7 +271,7 @@ describe('a stream', () => {
     expect(await read(agent.stream('hi'))).toEqual([{ message }])
   })
 
-  it('that breaks in the middle of an event goes on behind the last number, and repeats nothing', async () => {
+  it('that breaks within an event resumes after the last event id, and repeats no event', async () => {
     await using server = await hostileServer({
       SendStreamingMessage: (call) =>
         brokenStream(
@@ -278,11 +282,11 @@ describe('a stream', () => {
         ),
       SubscribeToTask(call) {
         const all = [chunk('a'), chunk('b'), chunk('c'), chunk('d'), status('COMPLETED')]
-        const told = all.map((each, place) => event(call, each, place + 2))
-        // From the beginning, from before the break, and at last from behind it.
-        if (call.count === 0) brokenStream(call, ...told.slice(0, 2))
-        else if (call.count === 1) brokenStream(call, ...told.slice(0, 3), 'data: {"jso')
-        else streamOf(call, ...told)
+        const events = all.map((each, place) => event(call, each, place + 2))
+        // Events from the start, from before the break, and finally from after it.
+        if (call.count === 0) brokenStream(call, ...events.slice(0, 2))
+        else if (call.count === 1) brokenStream(call, ...events.slice(0, 3), 'data: {"jso')
+        else streamOf(call, ...events)
       },
     })
     await using agent = await connect(server.origin, quick)
@@ -293,7 +297,7 @@ describe('a stream', () => {
     expect(resumed.map(({ headers }) => headers['last-event-id'])).toEqual(['2', '3', '4'])
   })
 
-  it('without event ids is replaced by the task that a subscription begins with', async () => {
+  it('without event ids continues with the task at the start of a subscription', async () => {
     await using server = await hostileServer({
       SendStreamingMessage: (call) =>
         brokenStream(call, event(call, { task: task('WORKING') }), event(call, chunk('a'))),
@@ -315,7 +319,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('without numbers, and with subscriptions that do not say what was missed, is asked for its task', async () => {
+  it('without event ids, whose subscriptions lack missed events, is completed by reading the task', async () => {
     const states = [withText('ab'), withText('abcd', 'COMPLETED')]
     await using server = await hostileServer({
       SendStreamingMessage: (call) =>
@@ -330,7 +334,7 @@ describe('a stream', () => {
     expect(updates.at(-1)).toEqual(status('COMPLETED'))
   })
 
-  it('that shows the same task again and again, and nothing else, is given up', async () => {
+  it('that only repeats the same task fails', async () => {
     await using server = await hostileServer({
       SendStreamingMessage: (call) => brokenStream(call, event(call, { task: task('WORKING') })),
       SubscribeToTask: (call) => brokenStream(call, event(call, { task: withText('ab') })),
@@ -345,7 +349,7 @@ describe('a stream', () => {
     expect(server.calls.length).toBeLessThan(10)
   })
 
-  it('is not opened again when its reader has left', async () => {
+  it('is not reopened after its reader has stopped', async () => {
     await using server = await hostileServer({
       SendStreamingMessage(call) {
         openStream(call)
@@ -358,7 +362,7 @@ describe('a stream', () => {
     expect(server.calls.map(({ method }) => method)).toEqual(['', 'SendStreamingMessage'])
   })
 
-  it('that wants quiet for a moment gets it, and goes on', async () => {
+  it('with Retry-After is resumed after the delay', async () => {
     await using server = await hostileServer({
       SendStreamingMessage: (call) => brokenStream(call, event(call, { task: task('WORKING') }, 1)),
       SubscribeToTask(call) {
@@ -401,7 +405,7 @@ function endlessEvent(call: Call, type: string, between = ''): void {
 }
 
 describe('an agent that cannot stream', () => {
-  it('and never ends is asked until its caller has had enough', async () => {
+  it('and whose task never ends is polled until its caller stops', async () => {
     await using server = await hostileServer({
       SendMessage: (call) => result(call, { task: task('WORKING') }),
       GetTask: (call) => result(call, task('WORKING')),

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 export interface Call {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** JSON-RPC's, when the body is JSON-RPC. */
+  /** The JSON-RPC method, if the body is JSON-RPC. */
   readonly method: string
   readonly id: unknown
   /** Number of earlier calls of this method. */
@@ -25,13 +25,13 @@ type Answer = (call: Call) => unknown
 
 export const cardPath = '/.well-known/agent-card.json'
 
-/** Answers by path, else by method; a card that names this server is the default for the well-known path. */
+/** Responses by path, else by method. By default the well-known path returns a card of this server. */
 export async function hostileServer(answers: Readonly<Record<string, Answer>>): Promise<HostileServer> {
   const calls: Call[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    // Clients that leave in the middle are what is tested.
+    // Tests disconnect clients on purpose.
     request.on('error', () => undefined)
     response.on('error', () => undefined)
     request.on('end', () => {
@@ -89,7 +89,7 @@ export function json(response: ServerResponse, body: unknown, status = 200): voi
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** The right envelope around any result. */
+/** A valid JSON-RPC response with any result. */
 export function result({ id, response }: Call, value: unknown): void {
   json(response, { jsonrpc: '2.0', id, result: value })
 }
@@ -111,18 +111,18 @@ export function openStream({ response }: Call, type = 'text/event-stream'): void
   response.writeHead(200, { 'content-type': type })
 }
 
-/** One event in its envelope; numbered when a number is given. */
+/** One event in its envelope, with an id if given. */
 export function event({ id }: Call, value: object, seq?: number): string {
   return `${seq === undefined ? '' : `id: ${seq}\n`}data: ${JSON.stringify({ jsonrpc: '2.0', id, result: value })}\n\n`
 }
 
-/** Events, and then the end as HTTP has it. */
+/** Events, then a regular end of the response. */
 export function streamOf(call: Call, ...events: string[]): void {
   openStream(call)
   call.response.end(events.join(''))
 }
 
-/** Events, and then nothing but a closed connection. */
+/** Events, then a closed connection. */
 export function brokenStream(call: Call, ...events: string[]): void {
   openStream(call)
   call.response.write(events.join(''), () => setImmediate(() => call.response.destroy()))

@@ -1,4 +1,4 @@
-/** One client process, a thousand streams at once. */
+/** One client process with a thousand concurrent streams. */
 import { agent, serve, working } from 'dragoman'
 import { type ConnectOptions, connect } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ const ways: readonly ConnectOptions[] = [
 ]
 
 describe.each(ways)('a thousand streams at once with %j', (options) => {
-  it('are all open together, and each comes to its own end', { timeout: 30_000 }, async () => {
+  it('are open concurrently, and each one ends separately', { timeout: 30_000 }, async () => {
     let openGate: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       openGate = resolve

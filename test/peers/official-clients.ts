@@ -1,4 +1,4 @@
-/** The official JavaScript SDK, three generations of it, as clients of ours. None of this code is ours to adapt. */
+/** Three releases of the official JavaScript SDK as clients of our server. */
 
 import { status } from '@grpc/grpc-js'
 import { type Message, Role, type Task, TaskState } from 'a2a-sdk-v1'
@@ -142,7 +142,7 @@ export async function sdk03(url: string, transport: TransportName): Promise<Wire
   return {
     name: `SDK 0.3.14 over ${transport}`,
     ...(transport === 'HTTP+JSON' && { carries: carried03 }),
-    // Nor can it write a null.
+    // This release cannot write null either.
     ...(transport === 'GRPC' && { carries: (piece) => (hasNull(piece) ? undefined : carried03(piece)) }),
     dialect: 'v0.3',
     has: new Set(['get', 'cancel', 'subscribe', 'push']),
@@ -247,7 +247,7 @@ export async function sdk1(url: string, transport: TransportName): Promise<WireC
   const own = { tenant: '' }
   return {
     name: `SDK 1.3.0 over ${transport}`,
-    // It reads a null in JSON as nothing at all.
+    // This release ignores null values in JSON.
     carries: (piece) => ('data' in piece && piece.data === null ? undefined : piece),
     dialect: 'v1',
     has: new Set(['get', 'cancel', 'subscribe', 'push']),

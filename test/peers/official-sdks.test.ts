@@ -33,7 +33,7 @@ const peers: readonly (readonly [name: string, connect: () => Promise<WireClient
 describe.each(peers)('the official SDK %s', (_name, connect) => {
   it.each(scenarios)('%s', async (_scenario, play) => await play(await connect()))
 
-  it('learns why a stream is refused', async () => {
+  it('receives the reason for a rejected stream', async () => {
     using _quiet = vi.spyOn(console, 'error').mockImplementation(() => undefined) // 0.2.5 prints errors of streams
     const wireClient = await connect()
     // Releases before 1.0 have no classes for errors of streams.
@@ -43,7 +43,7 @@ describe.each(peers)('the official SDK %s', (_name, connect) => {
       await expect(all(open())).rejects.toMatchObject({ ...refusal, message })
   })
 
-  it('comes back to a task that runs', async () => {
+  it('resubscribes to a running task', async () => {
     const wireClient = await connect()
     const stream = wireClient.stream('chunks 10 20')[Symbol.asyncIterator]()
     const { value: first } = await stream.next()

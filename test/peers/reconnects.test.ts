@@ -1,4 +1,4 @@
-/** Streams that heal and calls that are made again, against a real server behind a wire that is cut at every turn. */
+/** Streams that resume and calls that are retried, on a real server behind a proxy that cuts connections. */
 import { agent, type Served, serve } from 'dragoman'
 import { type CardDocument, type ConnectOptions, collect, connect, type Update } from 'dragoman/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -40,12 +40,12 @@ const oldWays: readonly Way[] = [
   ['v0.1-go', { dialect: 'v0.1-go' }, `/go${oldest}`],
 ]
 
-describe.each(ways)('a stream of %s that is cut again and again', (_name, options, cardPath) => {
+describe.each(ways)('a stream of %s that is cut repeatedly', (_name, options, cardPath) => {
   it.each([
     ['while the agent works', 1, `chunks ${count} 2`],
-    ['long after it was done', 3, `chunks ${count}`],
+    ['after its end', 3, `chunks ${count}`],
   ])('has every event once, in order, without a reset: %s (%i)', async (_when, seed, say) => {
-    // Answers' heads are part of what passes: some connections bring an event or a few, others none.
+    // The byte count includes response headers, so a connection carries a few events or none.
     const cut = { seed, minBytes: 100, maxBytes: options.binding === 'GRPC' ? 1500 : 2500 }
     await using wire = await wireTo(options, cardPath, cut)
     const updates = await wire.stream(say, `${seed} ${say}`)
@@ -57,7 +57,7 @@ describe.each(ways)('a stream of %s that is cut again and again', (_name, option
   })
 })
 
-describe.each(oldWays)('a stream of %s that is cut again and again', (_name, options, cardPath) => {
+describe.each(oldWays)('a stream of %s that is cut repeatedly', (_name, options, cardPath) => {
   it.each([1, 13, 19, 23])('is sent again and ends complete (%i)', async (seed) => {
     await using wire = await wireTo(options, cardPath, { seed, minBytes: 150, maxBytes: 20_000 })
     const updates = await wire.stream(`chunks ${count} 2`, `${seed}`)
@@ -68,7 +68,7 @@ describe.each(oldWays)('a stream of %s that is cut again and again', (_name, opt
 })
 
 describe.each([...ways, ...oldWays])('a send of %s whose answer was lost', (name, options, cardPath) => {
-  it.each(['ask', 'stream'] as const)('is made again under its key and happens once: %s', async (verb) => {
+  it.each(['ask', 'stream'] as const)('is retried with its key and runs once: %s', async (verb) => {
     const cut: CutOptions = { seed: 5, minBytes: 20, maxBytes: 60, maxCuts: 3 }
     await using wire = await wireTo(options, cardPath, cut)
     const say = `once ${name} ${verb}`
@@ -79,7 +79,7 @@ describe.each([...ways, ...oldWays])('a send of %s whose answer was lost', (name
     expect([text, wire.cuts, runs.get(say)]).toEqual([say, 3, 1])
   })
 
-  it('fails without a key, and is not made again', async () => {
+  it('fails without a key, and is not retried', async () => {
     await using wire = await wireTo(options, cardPath, { seed: 5, minBytes: 20, maxBytes: 60, maxCuts: 1 })
     const say = `once ${name} without a key`
     await expect(wire.agent.ask(say)).rejects.toMatchObject({ name: 'TransportError' })

@@ -1,4 +1,4 @@
-/** Signatures between us and the official SDK, both ways: real servers, real clients, keys fetched over HTTP. */
+/** Card signatures between Dragoman and the official SDK, in both directions, with keys fetched over HTTP. */
 import type { AddressInfo } from 'node:net'
 import { generateAgentCardSignature, AgentCard as SdkCard, verifyAgentCardSignature } from 'a2a-sdk-v1'
 import { ClientFactory, JsonRpcTransportFactory } from 'a2a-sdk-v1/client'
@@ -19,7 +19,7 @@ const echo = agent(full, async function* ({ text }) {
 // The SDK logs every invalid signature.
 vi.spyOn(console, 'debug').mockImplementation(() => {})
 
-/** Fetches the key from where the signature says, as the SDK's documentation shows it. */
+/** Fetches the key from the URL in the signature, as the SDK's documentation shows. */
 const sdkVerifier = verifyAgentCardSignature(async (kid, jku) => {
   const { keys } = (await (await fetch(jku ?? '')).json()) as { keys: JWK[] }
   const key = keys.find((each) => each.kid === kid)
@@ -27,7 +27,7 @@ const sdkVerifier = verifyAgentCardSignature(async (kid, jku) => {
   return (await importJWK(key)) as Parameters<typeof importJWK>[0] & object
 })
 
-/** The official client's verdict on our card. */
+/** Verifies our card with the official client. */
 async function sdkJudges(options: ServeOptions): Promise<'good' | 'not good'> {
   await using served = await serve(echo, options)
   const client = await new ClientFactory({ transports: [new JsonRpcTransportFactory()] }).createFromUrl(served.url)
@@ -43,15 +43,15 @@ async function sdkJudges(options: ServeOptions): Promise<'good' | 'not good'> {
 describe('our signatures, by the official verifier (R-SIGN-7)', () => {
   const secret = [apiKey('k')]
 
-  it.each(['ES256', 'RS256', 'EdDSA'] as const)('are good with %s', async (alg) => {
+  it.each(['ES256', 'RS256', 'EdDSA'] as const)('are valid with %s', async (alg) => {
     expect(await sdkJudges({ advanced: { signing: { keys: [await generateSigningKey({ alg })] } } })).toBe('good')
   })
 
-  it.each(['v1', 'hybrid'] as const)('are good on a card in the form %s', async (card) => {
+  it.each(['v1', 'hybrid'] as const)('are valid on a card in the form %s', async (card) => {
     expect(await sdkJudges({ advanced: { signing: { keys: [await generateSigningKey()] }, card } })).toBe('good')
   })
 
-  it('are not, by the letter of the protocol, when something in the card is empty; and are with its profile', async () => {
+  it('of the protocol are invalid if a member is empty; those of its own profile are valid', async () => {
     const keys = [await generateSigningKey()]
     expect(await sdkJudges({ auth: secret, advanced: { signing: { keys } } })).toBe('not good')
     expect(await sdkJudges({ auth: secret, advanced: { signing: { keys, profiles: ['sdk'] } } })).toBe('good')
@@ -66,7 +66,7 @@ describe('our signatures, by the official verifier (R-SIGN-7)', () => {
   })
 })
 
-/** The official server with the official signer, whose keys are ours to publish. */
+/** The official server with the official signer. The test publishes its keys. */
 async function serveSdk(rest: object): Promise<{ readonly url: string } & AsyncDisposable> {
   const jwk = await generateSigningKey()
   const app = express()
@@ -99,7 +99,7 @@ async function serveSdk(rest: object): Promise<{ readonly url: string } & AsyncD
 }
 
 describe('the official signatures, by our verifier', () => {
-  it('are good, to the letter when nothing is empty', async () => {
+  it('follow the specification if no member is empty', async () => {
     await using server = await serveSdk({})
     await using client = await connect(server.url, { signatures: 'require' })
     expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
@@ -122,7 +122,7 @@ describe('the official signatures, by our verifier', () => {
     )
   })
 
-  it('are not good when they leave out how to authenticate, as the SDK’s signer does', async () => {
+  it('are invalid if they omit the security members, as the SDK’s signer does', async () => {
     await using server = await serveSdk({
       securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } } },
     })

@@ -10,7 +10,7 @@ import { tokenOf } from '../../src/stores/postgres/change-listener.js'
 import type { CompleteStore } from '../../src/stores/store.js'
 import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from './database.js'
-import { meddlingProxy } from './meddling-proxy.js'
+import { filteringProxy } from './filtering-proxy.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
 let server: PostgresServer
@@ -25,7 +25,7 @@ describe('listening', () => {
   it('leaks no connection when the store is closed while it connects', async () => {
     const address = await freshDatabase(server)
     let isSilent = false
-    await using proxy = await meddlingProxy(address, () => (isSilent ? 'drop' : 'pass'))
+    await using proxy = await filteringProxy(address, () => (isSilent ? 'drop' : 'pass'))
     const store = await openPostgresStore(proxy.address)
     const before = proxy.clients
     isSilent = true
@@ -38,7 +38,7 @@ describe('listening', () => {
   it('is retried after it did not work, and both are reported to the operator', async () => {
     const address = await freshDatabase(server)
     let isDropping = true
-    await using pooler = await meddlingProxy(address, (type) => (type === 'A' && isDropping ? 'drop' : 'pass'))
+    await using pooler = await filteringProxy(address, (type) => (type === 'A' && isDropping ? 'drop' : 'pass'))
     const notices: string[] = []
     const store = await openPostgresStore(pooler.address, { listenAgainMs: 1, onNotice: (text) => notices.push(text) })
     store.changes.watchTask(key('t1'), () => undefined)

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/testing/echo-agent.js'
 import { freshDatabase } from './database.js'
-import { meddlingProxy } from './meddling-proxy.js'
+import { filteringProxy } from './filtering-proxy.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
 let server: PostgresServer
@@ -55,7 +55,7 @@ describe('/readyz', () => {
 
   it('fails when the database accepts queries and never responds', async () => {
     let isSilent = false
-    await using proxy = await meddlingProxy(await freshDatabase(server), () => (isSilent ? 'drop' : 'pass'))
+    await using proxy = await filteringProxy(await freshDatabase(server), () => (isSilent ? 'drop' : 'pass'))
     const store = await openPostgresStore(proxy.address, { statementMs: 300 })
     const served = await serve(echoAgent, { store })
     expect(await readiness(served.url)).toBe(200)

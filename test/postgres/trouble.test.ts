@@ -7,7 +7,7 @@ import { append, chunk, creation, key } from '../../src/stores/contract-steps.js
 import { tokenOf } from '../../src/stores/postgres/change-listener.js'
 import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from './database.js'
-import { meddlingProxy } from './meddling-proxy.js'
+import { filteringProxy } from './filtering-proxy.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
 let server: PostgresServer
@@ -64,7 +64,7 @@ describe('a lost response', () => {
     const address = await freshDatabase(server)
     let isArmed = false
     // The database has committed, and the client does not receive the response.
-    await using proxy = await meddlingProxy(address, (type) => {
+    await using proxy = await filteringProxy(address, (type) => {
       if (type !== 'C' || !isArmed) return 'pass'
       isArmed = false
       return 'cut'
@@ -90,7 +90,7 @@ describe('a lost response', () => {
     'is recovered although the database was still working when the connection broke: %s',
     async (_what, step, before) => {
       const address = await freshDatabase(server)
-      await using proxy = await meddlingProxy(address, () => 'pass')
+      await using proxy = await filteringProxy(address, () => 'pass')
       const store = await openPostgresStore(proxy.address, { retryBudgetMs: 20_000 })
       await store.append(creation(before))
       const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
@@ -107,7 +107,7 @@ describe('a lost response', () => {
 
   it('does not return the fencing token of a process that has taken the task over since', async () => {
     const address = await freshDatabase(server)
-    await using proxy = await meddlingProxy(address, () => 'pass')
+    await using proxy = await filteringProxy(address, () => 'pass')
     const store = await openPostgresStore(proxy.address, { retryBudgetMs: 20_000 })
     await store.append(creation('t1'))
     const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
@@ -195,7 +195,7 @@ describe('a sweep', () => {
 describe('a pooler that drops notifications', () => {
   it('is detected, reported once, and replaced by polling', async () => {
     const address = await freshDatabase(server)
-    await using pooler = await meddlingProxy(address, (type) => (type === 'A' ? 'drop' : 'pass'))
+    await using pooler = await filteringProxy(address, (type) => (type === 'A' ? 'drop' : 'pass'))
     const notices: string[] = []
     const here = await openPostgresStore(pooler.address, { onNotice: (text) => notices.push(text) })
     const there = await openPostgresStore(address)

@@ -15,7 +15,7 @@ export interface AgentProcess extends AsyncDisposable {
 export interface AgentProcessOptions {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Of the examples. Default `agents`. */
+  /** The folder below `examples`. Default: `agents`. */
   readonly folder?: string
   readonly port?: number
 }
@@ -48,7 +48,7 @@ export async function startAgent(
   }
   try {
     const url = await eventually(20_000, `${name} to be ready`, () => {
-      if (child.exitCode !== null) throw new Error(`It ended before it was ready: ${stdout}${stderr}`)
+      if (child.exitCode !== null) throw new Error(`${name} ended before it was ready: ${stdout}${stderr}`)
       return / is ready at (http:\S+)\n/.exec(stdout)?.[1]
     })
     return {
@@ -68,7 +68,7 @@ export interface Exchange {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body, when it is JSON. */
+  /** The body if it is JSON. */
   readonly body: unknown
 }
 

@@ -31,7 +31,7 @@ export async function call(
   })
 }
 
-/** The result of a call that must succeed. */
+/** Returns the result of a call that must succeed. */
 export async function result<T>(
   url: string,
   method: string,

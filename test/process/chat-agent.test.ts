@@ -138,10 +138,10 @@ describe.each(paths)('the chat agent at %s', (path) => {
   it.each([
     ['another version of JSON-RPC', { ...rpc('message/send', question('x')), jsonrpc: '1.0' }, -32600],
     ['an unknown method', rpc('foo/bar', {}), -32601],
-    ['parameters that are no object', rpc('message/send', 'x'), -32602],
+    ['parameters that are not an object', rpc('message/send', 'x'), -32602],
     ['parameters without a message', rpc('message/send', {}), -32602],
     ['parts of the wrong type', rpc('message/send', { message: { role: 'user', parts: 'x' } }), -32602],
-    ['a task that is not there', rpc('tasks/get', { id: 'nope' }), -32001],
+    ['an unknown task', rpc('tasks/get', { id: 'nope' }), -32001],
   ])('rejects %s', async (_what, body, code) => {
     expect((await post(`${chat.url}${path}`, body)).body).toMatchObject({ jsonrpc: '2.0', id: '1', error: { code } })
   })
@@ -182,11 +182,13 @@ describe('agents that use a registry', () => {
       const body = rpc('message/send', question('查询订单 ORDER_001'))
       return JSON.stringify((await post(`${url}/api/v1/a2a`, body, { 'x-api-key': 'k1' })).body)
     }
-    await using front = await startAgent('chat', { args })
-    expect(await ask(front.url)).toContain('联系不上 OrderAgent')
-    for (let life = 0; life < 2; life++) {
+    await using chatAgent = await startAgent('chat', { args })
+    expect(await ask(chatAgent.url)).toContain('联系不上 OrderAgent')
+    for (let start = 0; start < 2; start++) {
       await using _order = await startAgent('order', { args, env })
-      await eventually(20_000, 'the order agent to be found', async () => (await ask(front.url)).includes('云边茉莉'))
+      await eventually(20_000, 'the order agent to be found', async () =>
+        (await ask(chatAgent.url)).includes('云边茉莉'),
+      )
     }
   })
 })

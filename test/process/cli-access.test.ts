@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { AgentCard } from 'dragoman'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAuthority } from '../auth/authority.js'
+import { bearing, bindings, type CallWith } from '../auth/call-with-credentials.js'
 import { audience, openIdProvider } from '../auth/openid-provider.js'
-import { bearing, type Enter, waysIn } from '../auth/ways-in.js'
 import { builtLibrary, runCommand, startServer, type TemporaryFolder, temporaryFolder } from './server-process.js'
 
 beforeAll(() => {
@@ -24,9 +24,9 @@ export default agent('Mirror', async function* ({ caller }) { yield JSON.stringi
   return file
 }
 
-describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
-  const comesIn = async (...args: Parameters<Enter>) => {
-    const { caller, refused } = await enter(...args)
+describe.each(bindings)('dragoman serve, called over %s', (_name, callWith) => {
+  const callerOf = async (...args: Parameters<CallWith>) => {
+    const { caller, refused } = await callWith(...args)
     return caller?.id ?? refused
   }
 
@@ -37,14 +37,14 @@ describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
       ...[await mirrorIn(folder), '--api-key', 'the key', '--bearer', 'the-token'],
       ...['--oidc', provider.issuer, '--audience', audience],
     ])
-    expect(await comesIn(server.url, { headers: { 'x-api-key': 'the key' } })).toBe('api-key')
-    expect(await comesIn(server.url, bearing('the-token'))).toBe('bearer')
-    expect(await comesIn(server.url, bearing(await provider.token()))).toBe('oidc:alice')
-    expect(await comesIn(server.url, bearing(await provider.token({ resource: 'https://other.example' })))).toBe(
+    expect(await callerOf(server.url, { headers: { 'x-api-key': 'the key' } })).toBe('api-key')
+    expect(await callerOf(server.url, bearing('the-token'))).toBe('bearer')
+    expect(await callerOf(server.url, bearing(await provider.token()))).toBe('oidc:alice')
+    expect(await callerOf(server.url, bearing(await provider.token({ resource: 'https://other.example' })))).toBe(
       'UNAUTHENTICATED',
     )
-    expect(await comesIn(server.url, bearing('another-token'))).toBe('UNAUTHENTICATED')
-    expect(await comesIn(server.url)).toBe('UNAUTHENTICATED')
+    expect(await callerOf(server.url, bearing('another-token'))).toBe('UNAUTHENTICATED')
+    expect(await callerOf(server.url)).toBe('UNAUTHENTICATED')
   })
 
   it('serves TLS and authenticates callers by certificate', async () => {
@@ -71,13 +71,13 @@ describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
     ])
     expect(server.url).toMatch(/^https:/)
     const { ca } = authority
-    expect(await comesIn(server.url, { tls: { ca, ...(await authority.issue({ name: 'CN=alice' })) } })).toBe(
+    expect(await callerOf(server.url, { tls: { ca, ...(await authority.issue({ name: 'CN=alice' })) } })).toBe(
       'mtls:alice',
     )
-    expect(await comesIn(server.url, { tls: { ca, ...(await others.issue({ name: 'CN=alice' })) } })).toBe(
+    expect(await callerOf(server.url, { tls: { ca, ...(await others.issue({ name: 'CN=alice' })) } })).toBe(
       'UNAUTHENTICATED',
     )
-    expect(await comesIn(server.url, { tls: { ca } })).toBe('UNAUTHENTICATED')
+    expect(await callerOf(server.url, { tls: { ca } })).toBe('UNAUTHENTICATED')
   })
 })
 

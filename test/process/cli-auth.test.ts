@@ -59,7 +59,7 @@ describe('dragoman auth', () => {
     expect(stdout).not.toContain('sesame')
   })
 
-  it.skipIf(process.platform === 'win32')('keeps it where only its owner can read it', async () => {
+  it.skipIf(process.platform === 'win32')('stores the credential in a file that only its owner can read', async () => {
     await using folder = await temporaryFolder()
     const configFolder = join(folder.path, 'config')
     await cli(['auth', 'login', ref, '--api-key', 'open sesame'], { configFolder })

@@ -1,7 +1,7 @@
 /** `dragoman bench`: counts and termination. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually, within } from '../hostile/waiting.js'
-import { cli, json, Talk } from './cli-command.js'
+import { cli, InteractiveCommand, json } from './cli-command.js'
 import { freePort, scriptedServer, sendJson } from './hostile-agent.js'
 import { type ServerProcess, startServer } from './server-process.js'
 
@@ -73,8 +73,8 @@ describe('dragoman bench', () => {
 
   it('prints the results so far at Ctrl-C', async () => {
     await using quick = await scriptedServer(answering(() => pong))
-    await using run = new Talk(['bench', quick.url, '-d', '60'])
-    await eventually(10_000, 'some answers', () => quick.asked.length > 50)
+    await using run = new InteractiveCommand(['bench', quick.url, '-d', '60'])
+    await eventually(10_000, 'some answers', () => quick.requests.length > 50)
     run.signal('SIGINT')
     const { code, stdout } = await within(5000, 'the end', run.exit)
     expect(code).toBe(0)
@@ -89,7 +89,7 @@ describe('dragoman bench', () => {
     ['-n', '0'],
     ['-c', 'many'],
     ['-d', '-1'],
-  ])('%s %s is wrong usage: exit 2', async (...args) => {
+  ])('%s %s is invalid usage: exit 2', async (...args) => {
     expect(await cli(['bench', server.url, ...args])).toMatchObject({ code: 2, stdout: '' })
   })
 })

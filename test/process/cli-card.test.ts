@@ -59,7 +59,7 @@ describe('dragoman card get', () => {
     expect(stdout).toMatch(/^Evil\]52;c;aGk=\[2J 1\.0\.0\ntwo linesgnp\.exe\n/)
   })
 
-  it('prints the card as it came with --raw', async () => {
+  it('prints the unchanged card with --raw', async () => {
     await using foreign = await cardServer({ ...sample, notInTheProtocol: true })
     expect(json((await cli(['card', 'get', foreign.url, '--raw'])).stdout)).toMatchObject({ notInTheProtocol: true })
   })

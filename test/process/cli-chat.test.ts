@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { within } from '../hostile/waiting.js'
-import { cli, jsonLines, Talk } from './cli-command.js'
+import { cli, InteractiveCommand, jsonLines } from './cli-command.js'
 import { builtLibrary, type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
 let server: ServerProcess
@@ -39,7 +39,7 @@ describe('dragoman chat', () => {
     expect(contexts[2]).not.toBe(contexts[0])
   })
 
-  it('supports its commands', async () => {
+  it('supports chat commands', async () => {
     const { code, stdout, stderr } = await chat([
       '/help',
       '/task',
@@ -69,7 +69,7 @@ describe('dragoman chat', () => {
     expect(await chat(['later'], '--task', id)).toMatchObject({ code: 0, stdout: 'ask\nlater\n' })
   })
 
-  it('ends with the first failure, as scripts do', async () => {
+  it('ends with the first failure', async () => {
     const { code, stdout, stderr } = await chat(['hello', 'never'], '--task', 'nobody')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^dragoman: Task not found: nobody\n/)
@@ -87,41 +87,41 @@ describe('dragoman chat', () => {
        })`,
     )
     await using form = await startServer([join(folder.path, 'agent.mjs')])
-    const talk = (...lines: string[]) => cli(['chat', new URL(form.url).host], { stdin: `${lines.join('\n')}\n` })
+    const chat = (...lines: string[]) => cli(['chat', new URL(form.url).host], { stdin: `${lines.join('\n')}\n` })
     const answered = 'How large?\n[{"data":{"size":3},"mediaType":"application/json"}]\n'
-    expect(await talk('go', '{"size":3}')).toMatchObject({ code: 0, stdout: answered, stderr: '' })
-    const second = await talk('go', '{"size":"large"}', '{"size":3}')
+    expect(await chat('go', '{"size":3}')).toMatchObject({ code: 0, stdout: answered, stderr: '' })
+    const second = await chat('go', '{"size":"large"}', '{"size":3}')
     expect(second).toMatchObject({ code: 0, stdout: answered })
     expect(second.stderr).toContain('message.parts[0].data.size: must be an integer')
-    const never = await talk('go', 'large', '{"size":"large"}')
+    const never = await chat('go', 'large', '{"size":"large"}')
     expect(never).toMatchObject({ code: 1, stdout: 'How large?\n' })
     expect(never.stderr).toContain('message.parts[0].data.size: must be an integer')
     expect(never.stderr).toMatch(/dragoman: Task \S+ still waits for an answer: the agent rejected all answers\n$/)
-    expect(await talk('go', 'large', '/cancel')).toMatchObject({ code: 0 })
+    expect(await chat('go', 'large', '/cancel')).toMatchObject({ code: 0 })
   })
 })
 
 describe.skipIf(process.platform === 'win32')('Ctrl-C in a chat', () => {
   it('cancels the turn at the first Ctrl-C and continues the chat', async () => {
-    await using talk = new Talk(['chat', ref, '-o', 'json'])
-    talk.write('sleep 60000\n')
-    await talk.says(/TASK_STATE_WORKING/)
-    talk.signal('SIGINT')
-    await talk.says(/TASK_STATE_CANCELED/)
-    talk.end('hello\n')
-    expect(await within(5000, 'the chat to end', talk.exit)).toMatchObject({ code: 0 })
-    expect(talk.stdout).toContain('"text":"hello"')
+    await using chat = new InteractiveCommand(['chat', ref, '-o', 'json'])
+    chat.write('sleep 60000\n')
+    await chat.waitForOutput(/TASK_STATE_WORKING/)
+    chat.signal('SIGINT')
+    await chat.waitForOutput(/TASK_STATE_CANCELED/)
+    chat.end('hello\n')
+    expect(await within(5000, 'the chat to end', chat.exit)).toMatchObject({ code: 0 })
+    expect(chat.stdout).toContain('"text":"hello"')
   })
 
   it('leaves at the second Ctrl-C', async () => {
     await using uncancellable = await uncancellableAgent()
-    await using talk = new Talk(['chat', uncancellable.ref])
-    talk.write('go\n')
-    await talk.says(/Not now/)
-    talk.signal('SIGINT')
-    await talk.says(/Cancelling/)
-    talk.signal('SIGINT')
-    expect(await within(4000, 'the chat to end', talk.exit)).toMatchObject({ code: 0 })
+    await using chat = new InteractiveCommand(['chat', uncancellable.ref])
+    chat.write('go\n')
+    await chat.waitForOutput(/Not now/)
+    chat.signal('SIGINT')
+    await chat.waitForOutput(/Cancelling/)
+    chat.signal('SIGINT')
+    expect(await within(4000, 'the chat to end', chat.exit)).toMatchObject({ code: 0 })
   })
 })
 

@@ -16,7 +16,7 @@ interface RunOptions {
 }
 
 /** A running command that accepts input. */
-export class Talk implements AsyncDisposable {
+export class InteractiveCommand implements AsyncDisposable {
   stdout = ''
   stderr = ''
   readonly exit: Promise<Exit>
@@ -54,7 +54,7 @@ export class Talk implements AsyncDisposable {
     this.#child.kill(signal)
   }
 
-  async says(what: RegExp): Promise<RegExpExecArray> {
+  async waitForOutput(what: RegExp): Promise<RegExpExecArray> {
     return await eventually(10_000, `${what} in ${this.stdout}${this.stderr}`, () => {
       return what.exec(this.stdout) ?? what.exec(this.stderr) ?? undefined
     })
@@ -68,7 +68,7 @@ export class Talk implements AsyncDisposable {
 
 /** Runs a command to its end. */
 export async function cli(args: readonly string[], options: RunOptions & { readonly stdin?: string } = {}) {
-  await using run = new Talk(args, options)
+  await using run = new InteractiveCommand(args, options)
   run.end(options.stdin)
   return await within(20_000, `\`dragoman ${args.join(' ')}\` to end`, run.exit)
 }

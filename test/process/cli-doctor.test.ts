@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { certificate, key } from '../matrix/certificate.js'
 import { type ForeignServer, serveV1, serveV02, serveV03 } from '../peers/foreign-servers.js'
 import { cli, json } from './cli-command.js'
-import { type Asked, freePort, scriptedServer, sendJson } from './hostile-agent.js'
+import { freePort, type ScriptedRequest, scriptedServer, sendJson } from './hostile-agent.js'
 import { startServer } from './server-process.js'
 
 interface Finding {
@@ -138,7 +138,7 @@ describe('dragoman doctor on the servers of the official SDK', () => {
     expect(verdicts(found)).toContain('ok streaming')
   })
 
-  it('0.2.5: healthy, but its card does not say its version', async () => {
+  it('0.2.5: healthy, but its card has no protocol version', async () => {
     const found = await examined(serveV02)
     expect(found).toMatchObject({ code: 0, health: 'healthy' })
     expect(faults(found)).toMatchObject([{ check: 'version', verdict: 'warning' }])
@@ -162,13 +162,13 @@ describe('dragoman doctor on faulty agents', () => {
     }
   }
 
-  const isCard = ({ path }: Asked) => path === '/.well-known/agent-card.json'
+  const isCard = ({ path }: ScriptedRequest) => path === '/.well-known/agent-card.json'
 
   it('reports every fault: missing interfaces, wrong codes, versions, push, security, invalid streams', async () => {
     const grpcPort = await freePort()
-    await using server = await scriptedServer((asked, response) => {
-      const { url, path, method, id } = asked
-      if (isCard(asked))
+    await using server = await scriptedServer((request, response) => {
+      const { url, path, method, id } = request
+      if (isCard(request))
         return sendJson(
           response,
           overstatedCard(url, {
@@ -212,10 +212,10 @@ describe('dragoman doctor on faulty agents', () => {
   })
 
   it('reports that A2A-Version is ignored', async () => {
-    await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url, { capabilities: {} }))
-      const error = { code: /Push/.test(asked.method) ? -32003 : -32001, message: 'There is no such thing' }
-      sendJson(response, { jsonrpc: '2.0', id: asked.id, error })
+    await using server = await scriptedServer((request, response) => {
+      if (isCard(request)) return sendJson(response, overstatedCard(request.url, { capabilities: {} }))
+      const error = { code: /Push/.test(request.method) ? -32003 : -32001, message: 'There is no such thing' }
+      sendJson(response, { jsonrpc: '2.0', id: request.id, error })
     })
     const examined = await doctor(server.url)
     expect(faults(examined)).toMatchObject(
@@ -228,8 +228,8 @@ describe('dragoman doctor on faulty agents', () => {
   })
 
   it('reports required credentials that the card does not declare', async () => {
-    await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url))
+    await using server = await scriptedServer((request, response) => {
+      if (isCard(request)) return sendJson(response, overstatedCard(request.url))
       sendJson(response, { error: 'who are you' }, 401)
     })
     const examined = await doctor(server.url)
@@ -240,9 +240,9 @@ describe('dragoman doctor on faulty agents', () => {
   })
 
   it('reports a wrong clock, a wrong content type and an invalid card', async () => {
-    await using server = await scriptedServer((asked, response) => {
-      if (!isCard(asked)) return sendJson(response, {}, 404)
-      const { name: _, ...nameless } = overstatedCard(asked.url) as { name: string }
+    await using server = await scriptedServer((request, response) => {
+      if (!isCard(request)) return sendJson(response, {}, 404)
+      const { name: _, ...nameless } = overstatedCard(request.url) as { name: string }
       response.writeHead(200, { 'content-type': 'text/plain', date: new Date(Date.now() - 3600_000).toUTCString() })
       response.end(JSON.stringify({ ...nameless, skills: [] }))
     })
@@ -254,11 +254,11 @@ describe('dragoman doctor on faulty agents', () => {
   })
 
   it('reports an invalid signature', async () => {
-    await using server = await scriptedServer((asked, response) => {
-      if (!isCard(asked)) return sendJson(response, {}, 404)
+    await using server = await scriptedServer((request, response) => {
+      if (!isCard(request)) return sendJson(response, {}, 404)
       sendJson(
         response,
-        overstatedCard(asked.url, { signatures: [{ protected: 'eyJhbGciOiJub25lIn0', signature: 'AA' }] }),
+        overstatedCard(request.url, { signatures: [{ protected: 'eyJhbGciOiJub25lIn0', signature: 'AA' }] }),
       )
     })
     expect(verdicts(await doctor(server.url))).toContain('problem signature')
@@ -270,9 +270,9 @@ describe('dragoman doctor on faulty agents', () => {
       seen.push(headers['x-api-key'])
       sendJson(response, { jsonrpc: '2.0', id, error: { code: -32001, message: 'No such task' } })
     })
-    await using server = await scriptedServer((asked, response) => {
+    await using server = await scriptedServer((request, response) => {
       const elsewhere = { url: `${other.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
-      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url, { supportedInterfaces: [elsewhere] }))
+      if (isCard(request)) return sendJson(response, overstatedCard(request.url, { supportedInterfaces: [elsewhere] }))
       sendJson(response, {}, 404)
     })
     await doctor(server.url, '--header', 'X-API-Key: sesame')
@@ -281,8 +281,8 @@ describe('dragoman doctor on faulty agents', () => {
   })
 
   it('ends in time and reports its findings if calls are never answered', { timeout: 40_000 }, async () => {
-    await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) sendJson(response, overstatedCard(asked.url))
+    await using server = await scriptedServer((request, response) => {
+      if (isCard(request)) sendJson(response, overstatedCard(request.url))
     })
     const examined = await doctor(server.url, '--timeout', '0.5')
     expect(examined).toMatchObject({ code: 1, health: 'problems' })
@@ -290,14 +290,14 @@ describe('dragoman doctor on faulty agents', () => {
     expect(faults(examined)[0]?.what).toContain('no answer within 0.5 s')
   })
 
-  it('ends in time when a stream never does', { timeout: 40_000 }, async () => {
-    await using server = await scriptedServer((asked, response) => {
-      if (isCard(asked)) return sendJson(response, overstatedCard(asked.url))
-      if (asked.method === 'SendStreamingMessage') {
+  it('ends in time if a stream never ends', { timeout: 40_000 }, async () => {
+    await using server = await scriptedServer((request, response) => {
+      if (isCard(request)) return sendJson(response, overstatedCard(request.url))
+      if (request.method === 'SendStreamingMessage') {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': waiting\n\n')
         return
       }
-      sendJson(response, { jsonrpc: '2.0', id: asked.id, error: { code: -32001, message: 'No such task' } })
+      sendJson(response, { jsonrpc: '2.0', id: request.id, error: { code: -32001, message: 'No such task' } })
     })
     const examined = await doctor(server.url, '--send', '--timeout', '1')
     expect(faults(examined).at(-1)).toMatchObject({

@@ -58,10 +58,10 @@ describe('exit codes', () => {
 
   it.each([
     ['a store', ['serve', '--echo', '--port', '0', '--store', 'postgre://ann:hunter2@db.example/tasks']],
-    ['a store to look into', ['push', 'dead', '--store', 'postgre://ann:hunter2@db.example/tasks']],
+    ['a store with dead letters', ['push', 'dead', '--store', 'postgre://ann:hunter2@db.example/tasks']],
     ['a registry', ['registry', 'list', '--registry', 'http://ann:hunter2@127.0.0.1:1']],
     ['an agent', ['card', 'get', 'http://ann:hunter2@127.0.0.1:1']],
-  ])('never come with the password in the URL of %s', async (_what, args) => {
+  ])('never show the password in the URL of %s', async (_what, args) => {
     for (const format of [[], ['-o', 'json']]) {
       const { code, stdout, stderr } = await cli([...args, ...format])
       expect(code).not.toBe(0)
@@ -82,7 +82,7 @@ describe('exit codes', () => {
     [['task', 'bogus'], '(dragoman task --help lists the commands)'],
     [['send', 'localhost', '--bogus'], '(dragoman send --help lists the options)'],
     [['task', 'get', '--bogus'], '(dragoman task get --help lists the options)'],
-  ])('name the help of the command for %j', async (args, footer) => {
+  ])('point to the help of the command for %j', async (args, footer) => {
     expect((await cli(args)).stderr.split('\n')).toContain(footer)
   })
 
@@ -144,7 +144,7 @@ describe('exit codes', () => {
     }
   })
 
-  it('4 without the right credentials', async () => {
+  it('4 without valid credentials', async () => {
     const place = new URL(closedServer.url).host
     const hint = `The agent requires apiKey (API key in header X-API-Key); pass it with \`dragoman auth login ${place} --api-key KEY\` or --header 'X-API-Key: KEY'`
     for (const wrong of [[], ['-H', 'X-API-Key: guessed']])
@@ -196,7 +196,7 @@ describe('exit codes', () => {
 })
 
 describe('--debug', () => {
-  it('prints the wire to stderr and no secret, whatever header it is in', async () => {
+  it('prints requests and responses to stderr, without the secrets of any header', async () => {
     const secrets = ['X-API-Key: open sesame', 'X-Odd: hush-hush-1']
     const { code, stdout, stderr } = await cli([
       'send',

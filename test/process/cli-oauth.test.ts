@@ -1,4 +1,4 @@
-/** `dragoman auth login` by OAuth 2: as a client, with a code, and in a browser; tokens outlive the process. */
+/** `dragoman auth login` by OAuth 2: with client credentials, a device code and a browser. Later processes use the stored tokens. */
 
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { within } from '../hostile/waiting.js'
-import { cli, Talk } from './cli-command.js'
+import { cli, InteractiveCommand } from './cli-command.js'
 import { temporaryFolder } from './server-process.js'
 
 type Flow = 'clientCredentials' | 'deviceCode' | 'authorizationCode'
@@ -58,11 +58,11 @@ describe('dragoman auth login --client-id', () => {
   it('waits for the browser and verifies the state of the login', async () => {
     await using folder = await temporaryFolder()
     await using agent = await oauthAgent('authorizationCode')
-    await using login = new Talk(['auth', 'login', agent.ref, '--client-id', 'me', '--flow', 'browser'], {
+    await using login = new InteractiveCommand(['auth', 'login', agent.ref, '--client-id', 'me', '--flow', 'browser'], {
       configFolder: folder.path,
     })
     login.end()
-    const [, address = ''] = await login.says(/Log in here, if no browser opens: (\S+)/)
+    const [, address = ''] = await login.waitForOutput(/Log in here, if no browser opens: (\S+)/)
     expect(new URL(address).searchParams.get('code_challenge_method')).toBe('S256')
     const page = await fetch(address)
     expect(await page.text()).toBe('You can close this window.')

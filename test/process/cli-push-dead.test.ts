@@ -41,7 +41,7 @@ async function deadLetterTask(): Promise<string> {
   const { id } = (json(sent.stdout) as { task: { id: string } }).task
   expect(await cli(['push', 'set', server.url, id, hook.url])).toMatchObject({ code: 0 })
   await cli(['send', server.url, 'second', '--task', id])
-  await eventually(10_000, 'the task to be given up', async () => (await dead('--task', id)).length >= 2)
+  await eventually(10_000, 'all deliveries to become dead letters', async () => (await dead('--task', id)).length >= 2)
   return id
 }
 
@@ -110,7 +110,7 @@ describe('dragoman push dead', () => {
     [['redeliver', '7', '--all', '--store', 'sqlite:x'], '--all'],
     [['redeliver', '7', '--task', 't', '--store', 'sqlite:x'], '--task'],
     [['redeliver', '7', '--signing-key', 'k', '--store', 'sqlite:x'], '--public-url'],
-  ])('%j is wrong usage', async (args, named) => {
+  ])('%j is invalid usage', async (args, named) => {
     const { code, stdout, stderr } = await cli(['push', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(named)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { within } from '../hostile/waiting.js'
-import { cli, json, jsonLines, Talk } from './cli-command.js'
+import { cli, InteractiveCommand, json, jsonLines } from './cli-command.js'
 import { type ServerProcess, startServer } from './server-process.js'
 
 let server: ServerProcess
@@ -56,8 +56,8 @@ describe('dragoman push', () => {
 
 describe('dragoman serve --allow-webhook', () => {
   it('allows a webhook on the local host, and no other private address', async () => {
-    await using run = new Talk(['push', 'listen', '--token', 't0ken', '--count', '2', '-o', 'json'])
-    const [, url = ''] = await run.says(/(http:\/\/127\.0\.0\.1:\d+\/)/)
+    await using run = new InteractiveCommand(['push', 'listen', '--token', 't0ken', '--count', '2', '-o', 'json'])
+    const [, url = ''] = await run.waitForOutput(/(http:\/\/127\.0\.0\.1:\d+\/)/)
     expect(await cli(['push', 'set', ref, task, url, '--token', 't0ken'])).toMatchObject({ code: 0 })
     expect(await cli(['push', 'set', ref, task, 'http://10.0.0.1/'])).toMatchObject({ code: 1 })
     await cli(['send', ref, 'second', '--task', task])
@@ -71,8 +71,8 @@ describe('dragoman serve --allow-webhook', () => {
 
 describe('dragoman push listen', () => {
   async function listening(...options: string[]) {
-    const run = new Talk(['push', 'listen', ...options])
-    const [, url = ''] = await run.says(/(http:\/\/127\.0\.0\.1:\d+\/)/)
+    const run = new InteractiveCommand(['push', 'listen', ...options])
+    const [, url = ''] = await run.waitForOutput(/(http:\/\/127\.0\.0\.1:\d+\/)/)
     const post = async (body: unknown, headers: Record<string, string> = {}) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       return (await fetch(url, { method: 'POST', body: text, headers })).status

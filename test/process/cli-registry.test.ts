@@ -123,7 +123,7 @@ describe('dragoman registry', () => {
     await using again = await startRegistry('--store', store)
     const names = async () => (await listed(again.url)).agents.map(({ name }) => name)
     expect(await names()).toContain('lasting')
-    await eventually(15_000, 'the lease to run out', async () => (await names()).join() === 'lasting')
+    await eventually(15_000, 'the lease to expire', async () => (await names()).join() === 'lasting')
   })
 
   it.each([
@@ -131,7 +131,7 @@ describe('dragoman registry', () => {
     [['registry', 'serve', '--host', '0.0.0.0', '--port', '0'], '--no-auth'],
     [['registry', 'serve', '--owner-key', '=x', '--port', '0'], 'OWNER=KEY'],
     [['registry', 'serve', '--store', 'mysql:x', '--port', '0'], 'mysql:x'],
-  ])('%j is wrong usage', async (args, named) => {
+  ])('%j is invalid usage', async (args, named) => {
     const { code, stdout, stderr } = await runCommand(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(named)

@@ -96,7 +96,7 @@ describe('dragoman send', () => {
     expect(stderr).toMatch(/^Its answer: dragoman task get \S+ \S+ --wait\n$/)
   })
 
-  it('does the same send once under one --key', async () => {
+  it('runs repeated sends with one --key once', async () => {
     const args = ['send', ref, 'once', '--key', `key-${process.pid}`, '-o', 'json']
     const [first, second] = [json((await cli(args)).stdout), json((await cli(args)).stdout)] as {
       task: { id: string }
@@ -106,7 +106,7 @@ describe('dragoman send', () => {
 })
 
 describe('dragoman send --stream', () => {
-  it('prints text as it comes', async () => {
+  it('prints text as it arrives', async () => {
     const { code, stdout, stderr } = await cli(['send', ref, '--stream', 'chunks 3 5'])
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'chunk 1 chunk 2 chunk 3 \n', stderr: '' })
   })
@@ -170,16 +170,16 @@ describe('dragoman send reads', () => {
   })
 
   it.each<[string, readonly string[], RegExp]>([
-    ['nothing to send', [], /the message is empty/],
-    ['data that is no JSON', ['--data', '{oops'], /--data: invalid JSON/],
-    ['a file that is not there', ['--file', '/no/such/file'], /file not found: \/no\/such\/file/],
-    ['metadata that is no object', ['hi', '--metadata', '[1]'], /--metadata: expected a JSON object/],
+    ['no message', [], /the message is empty/],
+    ['data that is not JSON', ['--data', '{oops'], /--data: invalid JSON/],
+    ['a missing file', ['--file', '/no/such/file'], /file not found: \/no\/such\/file/],
+    ['metadata that is not an object', ['hi', '--metadata', '[1]'], /--metadata: expected a JSON object/],
     ['stdin twice', ['-', '--file', '-'], /stdin/],
-    ['a type of nothing', ['hi', '--media-type', 'text/plain'], /--media-type must follow/],
+    ['--media-type without a file', ['hi', '--media-type', 'text/plain'], /--media-type must follow/],
     ['--stream and --async', ['hi', '--stream', '--async'], /exclude each other/],
     ['an unknown dialect', ['hi', '--protocol', '9.9'], /unknown dialect 9\.9/],
     ['a header without a name', ['hi', '--header', 'oops'], /Name: value/],
-    ['a time that is none', ['hi', '--timeout', '0'], /above 0/],
+    ['an invalid time limit', ['hi', '--timeout', '0'], /above 0/],
   ])('%s: exit 2, before anything is sent', async (_, args, message) => {
     const { code, stdout, stderr } = await cli(['send', 'localhost:1', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

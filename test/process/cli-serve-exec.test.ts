@@ -82,10 +82,10 @@ describe('dragoman serve --exec', () => {
   })
 
   it('passes the ids of task and context to the program', async () => {
-    await using told = await program(
+    await using printing = await program(
       node('console.log(process.env.DRAGOMAN_TASK_ID + " " + process.env.DRAGOMAN_CONTEXT_ID)'),
     )
-    const { text, task } = await told.client.ask('go')
+    const { text, task } = await printing.client.ask('go')
     expect(text).toBe(`${task?.id} ${task?.contextId}\n`)
   })
 
@@ -160,7 +160,7 @@ describe('dragoman serve --exec', () => {
     expect((await within(8000, 'the cancel', stubborn.client.task(task.id).cancel())).status.state).toBe(
       'TASK_STATE_CANCELED',
     )
-    await eventually(5000, 'both to end', () => !isAlive(own) && !isAlive(child))
+    await eventually(5000, 'both processes to end', () => !isAlive(own) && !isAlive(child))
   })
 
   /** A program that records its start and its end, and ends when the gate file exists. */
@@ -185,12 +185,12 @@ describe('dragoman serve --exec', () => {
         return status.state === 'TASK_STATE_COMPLETED'
       })
     let running = 0
-    let most = 0
+    let maxRunning = 0
     for (const line of linesIn()) {
       running += line === 'start' ? 1 : -1
-      most = Math.max(most, running)
+      maxRunning = Math.max(maxRunning, running)
     }
-    expect({ most, lines: linesIn().length }).toEqual({ most: 8, lines: 24 })
+    expect({ maxRunning, lines: linesIn().length }).toEqual({ maxRunning: 8, lines: 24 })
   })
 
   it('rejects messages beyond the queue, and removes cancelled ones from it', async () => {
@@ -237,7 +237,7 @@ describe('dragoman serve --exec', () => {
     await using parent = await program(`sleep 60 & echo $$ $! > ${pids}; echo done`, '--shell')
     expect((await within(8000, 'the answer', parent.client.ask('go'))).text).toBe('done\n')
     const [, child = 0] = pidsIn(pids) ?? []
-    await eventually(5000, 'it to end', () => !isAlive(child))
+    await eventually(5000, 'the process to end', () => !isAlive(child))
   })
 
   it.each([1, 2])('leaves no process running after %i signal(s)', { timeout: 40_000 }, async (signals) => {
@@ -252,14 +252,14 @@ describe('dragoman serve --exec', () => {
       await new Promise((resolve) => setTimeout(resolve, 200)) // two signals at once are one
     }
     await within(25_000, 'the server to end', stubborn.server.exit)
-    await eventually(5000, 'both to end', () => !isAlive(own) && !isAlive(child))
+    await eventually(5000, 'both processes to end', () => !isAlive(own) && !isAlive(child))
   })
 
   it.each<[string, readonly string[], RegExp]>([
-    ['a program that is not there', ['--exec', 'no-such-program-here'], /program not found: no-such-program-here/],
+    ['a missing program', ['--exec', 'no-such-program-here'], /program not found: no-such-program-here/],
     ['a quote that is never closed', ['--exec', "cat 'x"], /missing closing '/],
-    ['nothing', ['--exec', '  '], /missing program/],
-    ['a shell for nothing', ['--echo', '--shell'], /--shell needs --exec/],
+    ['an empty command', ['--exec', '  '], /missing program/],
+    ['--shell without --exec', ['--echo', '--shell'], /--shell needs --exec/],
     ['two agents', ['./x.js', '--exec', 'cat'], /exclude each other/],
   ])('rejects %s: exit 2', async (_, args, message) => {
     const { code, stdout, stderr } = await runCommand(['serve', ...args])

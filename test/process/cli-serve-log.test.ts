@@ -1,4 +1,4 @@
-/** `dragoman serve`: logs for programs and for people, and metrics for operators. */
+/** `dragoman serve`: logs as JSON and as text, and metrics. */
 import { describe, expect, it } from 'vitest'
 import { eventually, within } from '../hostile/waiting.js'
 import { sendTask } from './calls.js'

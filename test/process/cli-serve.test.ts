@@ -17,26 +17,26 @@ beforeAll(() => {
   for (const level of ['error', 'warn', 'log'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
 })
 
-/** Calls of a wireClient that knows paths, at a real address. */
+/** Resolves the paths of a wire client against a base URL. */
 function at(url: string): Fetch {
   return (path, init) => fetch(new URL(path, url), init)
 }
 
 describe('an official 0.3 client, a bridge, an agent that speaks v0.1 only', () => {
-  let behind: Served
+  let upstream: Served
   let bridge: ServerProcess
   beforeAll(async () => {
-    behind = await serve(matrixAgent, { dialects: ['v0.1'] })
-    bridge = await startServer(['--proxy', behind.url])
+    upstream = await serve(matrixAgent, { dialects: ['v0.1'] })
+    bridge = await startServer(['--proxy', upstream.url])
   })
   afterAll(async () => {
     await bridge[Symbol.asyncDispose]()
-    await behind.close({ deadlineMs: 0 })
+    await upstream.close({ deadlineMs: 0 })
   })
 
   it('prints its own address and the upstream agent', async () => {
     expect(bridge.stdout).toMatch(/^Echo is ready at /)
-    expect(bridge.stdout).toContain(`upstream   v0.1 over JSONRPC at ${behind.url.slice(0, -1)}\n`)
+    expect(bridge.stdout).toContain(`upstream   v0.1 over JSONRPC at ${upstream.url.slice(0, -1)}\n`)
     await using agent = await connect(bridge.url)
     expect(agent.card).toMatchObject({
       name: 'Echo',
@@ -47,9 +47,9 @@ describe('an official 0.3 client, a bridge, an agent that speaks v0.1 only', () 
     expect(agent.card.supportedInterfaces.every(({ url }) => url.includes(new URL(bridge.url).port))).toBe(true)
   })
 
-  it.each(scenarios)('%s', async (_, play) => await play(await sdk03(bridge.url, 'JSONRPC')))
+  it.each(scenarios)('%s', async (_, run) => await run(await sdk03(bridge.url, 'JSONRPC')))
 
-  it('and newer ones over gRPC: streams come as they are made', async () => {
+  it('newer clients use gRPC, and receive events at once', async () => {
     const wireClient = await sdk1(bridge.url, 'GRPC')
     const events = await all(wireClient.stream('chunks 4 20'))
     expect(events.map(({ text }) => text ?? '').join('')).toContain('chunk 1 chunk 2 chunk 3 chunk 4 ')
@@ -65,20 +65,20 @@ describe.each<[string, () => Promise<ForeignServer>, Partial<WireClient>]>([
   ['0.3.14', serveV03, {}],
   ['0.2.5', serveV02, {}],
 ])('a v0.1 client, a bridge, a server of the official SDK %s', (_name, start, habits) => {
-  let behind: ForeignServer
+  let upstream: ForeignServer
   let bridge: ServerProcess
   let wireClient: WireClient
   beforeAll(async () => {
-    behind = await start()
-    bridge = await startServer(['--proxy', behind.url])
+    upstream = await start()
+    bridge = await startServer(['--proxy', upstream.url])
     wireClient = { ...v01JsonRpc(at(bridge.url)), ...habits }
   })
   afterAll(async () => {
     await bridge[Symbol.asyncDispose]()
-    await behind[Symbol.asyncDispose]()
+    await upstream[Symbol.asyncDispose]()
   })
 
-  it.each(scenarios)('%s', async (_, play) => await play(wireClient))
+  it.each(scenarios)('%s', async (_, run) => await run(wireClient))
 })
 
 describe('dragoman serve --proxy', () => {
@@ -90,19 +90,19 @@ describe('dragoman serve --proxy', () => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       state = 'woken'
     })
-    await using behind = await serve(sleeper)
-    await using bridge = await startServer(['--proxy', behind.url])
+    await using upstream = await serve(sleeper)
+    await using bridge = await startServer(['--proxy', upstream.url])
     await using client = await connect(bridge.url)
     const { task } = await sentOnly(client)
     await eventually(5000, 'the agent to work', () => state === 'asleep')
     expect((await client.task(task.id).cancel()).status.state).toBe('TASK_STATE_CANCELED')
-    await eventually(5000, 'the agent to hear of it', () => state === 'woken')
+    await eventually(5000, 'the agent to be cancelled', () => state === 'woken')
   })
 
   it('keeps its own tasks when it is started again', async () => {
     await using folder = await temporaryFolder()
-    await using behind = await startServer()
-    const args = ['--proxy', behind.url, '--store', `sqlite:${join(folder.path, 'bridge.sqlite')}`]
+    await using upstream = await startServer()
+    const args = ['--proxy', upstream.url, '--store', `sqlite:${join(folder.path, 'bridge.sqlite')}`]
     let id = ''
     {
       await using bridge = await startServer(args)
@@ -117,10 +117,10 @@ describe('dragoman serve --proxy', () => {
   })
 
   it('has its own callers, and its own credentials for the upstream agent', async () => {
-    await using behind = await startServer(['--echo', '--api-key', 'inner'])
+    await using upstream = await startServer(['--echo', '--api-key', 'inner'])
     const args = [
       '--proxy',
-      behind.url,
+      upstream.url,
       '--api-key',
       'outer',
       '--upstream-header',
@@ -146,10 +146,10 @@ describe('dragoman serve --proxy', () => {
     const clerk = agent(card, async function* () {
       yield 'x'
     })
-    await using behind = await serve(clerk, { auth: [apiKey('inner')] })
+    await using upstream = await serve(clerk, { auth: [apiKey('inner')] })
     await using bridge = await startServer([
       '--proxy',
-      behind.url,
+      upstream.url,
       '--api-key',
       'outer',
       '--upstream-header',
@@ -166,8 +166,8 @@ describe('dragoman serve --proxy', () => {
   })
 
   it('does not report its own rejected credentials as those of its callers', async () => {
-    await using behind = await startServer(['--echo', '--api-key', 'inner'])
-    await using bridge = await startServer(['--proxy', behind.url])
+    await using upstream = await startServer(['--echo', '--api-key', 'inner'])
+    await using bridge = await startServer(['--proxy', upstream.url])
     await using client = await connect(bridge.url)
     await expect(client.ask('hello')).rejects.toMatchObject({
       code: 'INVALID_AGENT_RESPONSE',
@@ -178,10 +178,10 @@ describe('dragoman serve --proxy', () => {
   })
 
   it('uses the given binding and version upstream', async () => {
-    await using behind = await startServer()
+    await using upstream = await startServer()
     await using bridge = await startServer([
       '--proxy',
-      behind.url,
+      upstream.url,
       '--upstream-protocol',
       '0.3',
       '--upstream-binding',
@@ -193,16 +193,16 @@ describe('dragoman serve --proxy', () => {
   })
 
   it('serves the given dialects', async () => {
-    await using behind = await startServer()
-    await using bridge = await startServer(['--proxy', behind.url, '--dialects', 'all'])
+    await using upstream = await startServer()
+    await using bridge = await startServer(['--proxy', upstream.url, '--dialects', 'all'])
     await using client = await connect(bridge.url, { dialect: 'invoke', binding: 'HTTP+JSON' })
     expect((await client.ask('hello')).text).toBe('hello')
   })
 
   it('survives the end of the upstream agent, and reports that it is unavailable', async () => {
-    const behind = await startServer()
-    await using bridge = await startServer(['--proxy', behind.url])
-    await behind[Symbol.asyncDispose]()
+    const upstream = await startServer()
+    await using bridge = await startServer(['--proxy', upstream.url])
+    await upstream[Symbol.asyncDispose]()
     await using client = await connect(bridge.url, { retry: { attempts: 1 } })
     await expect(client.ask('hello')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
@@ -230,8 +230,8 @@ describe('dragoman serve --proxy', () => {
 
   it.each<[string, readonly string[], RegExp]>([
     ['two agents', ['--echo', '--proxy', 'localhost:1'], /exclude each other/],
-    ['an option of another source', ['--echo', '--upstream-header', 'A: b'], /--upstream-header needs --proxy/],
-    ['a name for what has one', ['--echo', '--name', 'X'], /--name needs --exec or --proxy/],
+    ['an option of another kind of agent', ['--echo', '--upstream-header', 'A: b'], /--upstream-header needs --proxy/],
+    ['a name for an agent that has one', ['--echo', '--name', 'X'], /--name needs --exec or --proxy/],
     ['an unknown binding', ['--proxy', 'localhost:1', '--upstream-binding', 'soap'], /choose from jsonrpc, rest, grpc/],
     ['a header without a name', ['--proxy', 'localhost:1', '--upstream-header', 'oops'], /Name: value/],
   ])('rejects %s: exit 2', async (_, args, message) => {

@@ -25,7 +25,7 @@ describe('dragoman keys generate', () => {
     expect(json(await readFile(path, 'utf8'))).toEqual(key)
   })
 
-  it('prints it otherwise, for every algorithm', async () => {
+  it('prints the key without --out, with the given algorithm and id', async () => {
     const { stdout } = await cli(['keys', 'generate', '--alg', 'EdDSA', '--kid', 'mine'])
     expect(json(stdout)).toMatchObject({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', kid: 'mine', d: expect.any(String) })
     expect((await cli(['keys', 'generate', '--alg', 'HS256'])).code).toBe(2)

@@ -33,7 +33,7 @@ describe('dragoman', () => {
     [['serve', '--echo', '--port', '65536']],
     [['serve', '--echo', '--port', '-1']],
     [['serve', '--echo', '--store']],
-  ])('%j is wrong usage: exit 2, and nothing on stdout', async (args) => {
+  ])('%j is invalid usage: exit 2, and nothing on stdout', async (args) => {
     const { code, stdout, stderr } = await runCommand(args)
     assert.equal(code, 2, stderr)
     assert.equal(stdout, '')
@@ -45,12 +45,12 @@ describe('dragoman', () => {
 describe('dragoman serve rejects with one sentence', () => {
   it.each<[string, readonly string[], string]>([
     ['neither a module nor --echo', [], 'module'],
-    ['both of them', ['./x.js', '--echo'], 'module'],
-    ['a module that is not there', ['./no-such-module.js'], 'no-such-module.js'],
+    ['both a module and --echo', ['./x.js', '--echo'], 'module'],
+    ['a missing module', ['./no-such-module.js'], 'no-such-module.js'],
     ['an unknown store', ['--echo', '--store', 'mysql:x'], 'mysql:x'],
-    ['another address without a key', ['--echo', '--host', '0.0.0.0'], '0.0.0.0'],
-    ['a webhook host that is no host', ['--echo', '--allow-webhook', 'http://x'], 'http://x'],
-    ['every address without a key', ['--echo', '--host', '::'], '::'],
+    ['a public address without authentication', ['--echo', '--host', '0.0.0.0'], '0.0.0.0'],
+    ['an invalid webhook host', ['--echo', '--allow-webhook', 'http://x'], 'http://x'],
+    ['all addresses without authentication', ['--echo', '--host', '::'], '::'],
   ])('%s', async (_, args, named) => {
     assertRefused(await runCommand(['serve', ...args, '--port', '0']), named)
   })
@@ -92,7 +92,7 @@ ${more}`
   it.each<[string, string]>([
     ['throws', 'throw new Error("the module is broken")'],
     ['is not JavaScript', 'export default {{{'],
-    ['imports what is not there', 'import "./missing-neighbour.mjs"'],
+    ['imports a missing module', 'import "./missing-neighbour.mjs"'],
   ])('a module that %s, with exit 1 because the arguments are valid', async (_, source) => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'module.mjs'), source)
@@ -126,10 +126,7 @@ ${more}`
   it('a store file that is not a database, with exit 1', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'not-a-database.sqlite')
-    await writeFile(
-      file,
-      'this is a text, and a long one, for it has to be longer than the header of a database file: '.repeat(20),
-    )
+    await writeFile(file, 'a text that is longer than the header of a database file '.repeat(20))
     const { code, stdout, stderr } = await runCommand(['serve', '--echo', '--port', '0', '--store', `sqlite:${file}`])
     assert.equal(code, 1)
     assert.equal(stdout, '')
@@ -213,7 +210,7 @@ describe('dragoman serve', () => {
     expect(readRpc(inside.answer).result).toMatchObject({ tasks: [] })
   })
 
-  it('keeps its tasks in the file it is given', async () => {
+  it('stores its tasks in the given file', async () => {
     await using folder = await temporaryFolder()
     const args = ['--echo', '--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
     let task: TaskView
@@ -252,7 +249,7 @@ describe('dragoman serve ends', { timeout: 40_000 }, () => {
       })
       server.signal(signal)
       await eventually(5000, 'new calls to be refused', async () => await isRefused(server.url))
-      assert.equal(stream.isEnded, false, 'the stream goes on meanwhile')
+      assert.equal(stream.isEnded, false, 'the stream continues meanwhile')
       const events = await stream.ends(15_000)
       expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_COMPLETED')
       assert.equal((await blocking).status.state, 'TASK_STATE_COMPLETED')
@@ -286,12 +283,12 @@ describe('dragoman serve ends', { timeout: 40_000 }, () => {
     await using server = await startServer(args)
     await eventually(
       5000,
-      'the task to be given up',
+      'the task to fail',
       async () => (await getTask(server.url, id)).status.state === 'TASK_STATE_FAILED',
     )
   })
 
-  it('at the second signal without waiting for anything', async () => {
+  it('at the second signal at once', async () => {
     await using server = await startServer()
     await result(server.url, 'SendMessage', {
       message: newMessage('sleep 60000'),

@@ -1,8 +1,8 @@
 /**
- * Nothing lost: a server is killed at random moments under load and started again on the same file.
+ * No stored event is lost when a server is killed at random moments under load and restarted on the same file.
  *
- * Every round: start, check what the last kill left behind, load, kill. A failure names its seed;
- * `DRAGOMAN_CRASH_SEED` runs the same kills again (the moments inside the server differ, of course).
+ * Each round starts the server, checks the state after the last kill, applies load and kills the server. A failure
+ * reports its seed. `DRAGOMAN_CRASH_SEED` repeats the kills; the position inside the server still varies.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -14,20 +14,20 @@ import { call, countIn, getTask, newMessage, result, sendTask, type TaskView } f
 import { seeded } from './seeded.js'
 import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
-/** Servers are killed again and again, each on its own files, at the same time: one of them is mostly starting. */
+/** Stores of the servers. They run concurrently, because each one spends most of its time on its start. */
 const servers = ['sqlite', 'sqlite', 'file'] as const
 const rounds = 20
 
-/** A stream as one client saw it, over however many connections. */
-interface SeenStream {
+/** The events that one client received, over one or more connections. */
+interface ReceivedStream {
   readonly params: object
-  /** Chunks it has from its beginning to its end. */
-  readonly wanted: number
+  /** The number of chunks in the complete stream. */
+  readonly chunkCount: number
   readonly key: string | undefined
   readonly events: StreamEvent[]
 }
 
-/** A send that must happen once. */
+/** A send with an idempotency key, which must run exactly once. */
 interface KeyedSend {
   readonly key: string
   readonly messageId: string
@@ -38,27 +38,27 @@ interface KeyedSend {
 
 interface Round {
   readonly contextId: string
-  readonly streams: readonly SeenStream[]
+  readonly streams: readonly ReceivedStream[]
   readonly sends: readonly KeyedSend[]
 }
 
 const stores = ['sqlite', 'file'] as const
 
 describe('a server that is killed', () => {
-  it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'loses no event that a client saw, at any moment of the kill'), {
+  it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'loses no event that a client received, at any time of the kill'), {
     timeout: 240_000,
   }, async () => {
     const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
-    const seen = await Promise.all(servers.map((kind, place) => killAgainAndAgain(seed + place, kind)))
+    const seen = await Promise.all(servers.map((kind, index) => killRepeatedly(seed + index, kind)))
     const total = seen.reduce((sum, each) => sum + each)
     assert.ok(
       total > servers.length * rounds * 20,
-      `the kills came too early to mean anything: ${total} events were seen, with seed ${seed}`,
+      `the kills came too early: clients received only ${total} events with seed ${seed}`,
     )
   })
 
   it.each(stores)(
-    proves('E-4', 'keeps long logs on %s, which can be read from the beginning and from the middle'),
+    proves('E-4', 'stores long logs on %s, which can be read from the start and from the middle'),
     {
       timeout: 60_000,
     },
@@ -128,8 +128,8 @@ describe('a server that is killed', () => {
   )
 })
 
-/** Returns the number of events that the clients saw. */
-async function killAgainAndAgain(seed: number, kind: string): Promise<number> {
+/** Returns the number of events that the clients received. */
+async function killRepeatedly(seed: number, kind: string): Promise<number> {
   const random = seeded(seed)
   await using folder = await temporaryFolder()
   const store = ['--store', `${kind}:${join(folder.path, 'tasks')}`]
@@ -152,24 +152,29 @@ async function killAgainAndAgain(seed: number, kind: string): Promise<number> {
 async function loadAndKill(server: ServerProcess, round: number, random: () => number): Promise<Round> {
   const contextId = `round-${round}`
   const pick = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
-  const streams = Array.from({ length: 4 }, (_, place): SeenStream => {
-    const wanted = pick(1, 80)
-    const message = newMessage(`chunks ${wanted} ${pick(0, 12)}`, { contextId })
-    return { params: { message }, wanted, key: place % 2 === 0 ? undefined : `stream-${round}-${place}`, events: [] }
+  const streams = Array.from({ length: 4 }, (_, index): ReceivedStream => {
+    const chunkCount = pick(1, 80)
+    const message = newMessage(`chunks ${chunkCount} ${pick(0, 12)}`, { contextId })
+    return {
+      params: { message },
+      chunkCount,
+      key: index % 2 === 0 ? undefined : `stream-${round}-${index}`,
+      events: [],
+    }
   })
   const texts = ['hello', `chunks ${pick(1, 20)} ${pick(0, 10)}`, `sleep ${pick(0, 300)}`, 'msg hello', 'fail', 'ask']
-  const sends = texts.map((text, place): KeyedSend => {
+  const sends = texts.map((text, index): KeyedSend => {
     const message = newMessage(text, { contextId })
-    return { key: `send-${round}-${place}`, messageId: message.messageId, params: { message } }
+    return { key: `send-${round}-${index}`, messageId: message.messageId, params: { message } }
   })
   // Early kills hit the first commits, late ones the last.
   const killAfterMs = random() < 0.3 ? pick(5, 60) : pick(60, 700)
   const resumeAt = streams.map(() => (random() < 0.5 ? pick(1, 30) : Number.POSITIVE_INFINITY))
-  const reading = streams.map((stream, place) =>
-    readUntilDead(server, stream, resumeAt[place] ?? Number.POSITIVE_INFINITY),
+  const reading = streams.map((stream, index) =>
+    readUntilKilled(server, stream, resumeAt[index] ?? Number.POSITIVE_INFINITY),
   )
   const sending = sends.map(async (each) => {
-    // Spread over the round, so that the kill catches some of them at every stage.
+    // Random delays, so that the kill interrupts sends at every stage.
     await new Promise((resolve) => setTimeout(resolve, pick(0, 400)))
     const outcome = await call(server.url, 'SendMessage', each.params, { 'idempotency-key': each.key }).catch(
       () => undefined,
@@ -183,7 +188,7 @@ async function loadAndKill(server: ServerProcess, round: number, random: () => n
 }
 
 /** Reads a stream until it or the server ends. Disconnects once and resumes after the last event. */
-async function readUntilDead(server: ServerProcess, stream: SeenStream, resumeAt: number): Promise<void> {
+async function readUntilKilled(server: ServerProcess, stream: ReceivedStream, resumeAt: number): Promise<void> {
   const headers = stream.key === undefined ? {} : { 'idempotency-key': stream.key }
   const first = await openStream(server.url, 'SendStreamingMessage', stream.params, headers).catch(() => undefined)
   if (!first) return
@@ -213,35 +218,38 @@ async function follow(server: ServerProcess, client: StreamClient, upTo: number)
 
 async function assertNothingLost(server: ServerProcess, { contextId, streams, sends }: Round): Promise<void> {
   const { url } = server
-  await eventually(8000, 'tasks nobody works on to be given up', async () => {
+  await eventually(8000, 'tasks without a running turn to fail', async () => {
     return (await countIn(url, 'TASK_STATE_SUBMITTED')) + (await countIn(url, 'TASK_STATE_WORKING')) === 0
   })
-  for (const stream of streams) await assertStreamKept(server, stream)
+  for (const stream of streams) await assertStreamStored(server, stream)
   for (const each of sends) {
     const again = await call(url, 'SendMessage', each.params, { 'idempotency-key': each.key })
     assert.equal(again.error, undefined, again.text)
-    const told = again.result as NonNullable<KeyedSend['answer']>
+    const repeated = again.result as NonNullable<KeyedSend['answer']>
     // Responses that clients received are unchanged; a question is still open.
-    if (each.answer) assert.deepEqual(told, each.answer)
+    if (each.answer) assert.deepEqual(repeated, each.answer)
     const found = (await tasksOf(url, contextId)).filter(({ history = [] }) =>
       history.some(({ messageId }) => messageId === each.messageId),
     )
     assert.deepEqual(
       found.map(({ id }) => id),
-      told.task ? [told.task.id] : [],
+      repeated.task ? [repeated.task.id] : [],
       `the tasks of ${JSON.stringify(each.params)}`,
     )
   }
 }
 
-async function assertStreamKept(server: ServerProcess, { events, wanted, params, key }: SeenStream): Promise<void> {
+async function assertStreamStored(
+  server: ServerProcess,
+  { events, chunkCount, params, key }: ReceivedStream,
+): Promise<void> {
   const lastId = events.at(-1)?.id
   if (lastId === undefined) return
-  assertRising(events)
+  assertIncreasing(events)
   const id = taskIdOf(events)
   const log = await readAll(server, id, 0)
-  assertRising(log)
-  assert.deepEqual(log.slice(0, events.length), events, 'the log begins with what was seen')
+  assertIncreasing(log)
+  assert.deepEqual(log.slice(0, events.length), events, 'the log begins with the events that the client received')
   assert.ok(isOver(log))
   const { status } = await getTask(server.url, id)
   expect(log.at(-1)?.body).toHaveProperty('statusUpdate.status', status)
@@ -251,14 +259,14 @@ async function assertStreamKept(server: ServerProcess, { events, wanted, params,
       'UNSUPPORTED_OPERATION',
     )
   } else {
-    // It may have ended just before the kill, before a client saw it. Then no chunk is missing.
-    if (status.state === 'TASK_STATE_COMPLETED') assert.equal(chunksIn(log).length, wanted)
+    // The task may have ended just before the kill, before the client received the end. Then no chunk is missing.
+    if (status.state === 'TASK_STATE_COMPLETED') assert.equal(chunksIn(log).length, chunkCount)
     else assert.equal(status.state, 'TASK_STATE_FAILED')
-    assert.deepEqual([...events, ...(await readAll(server, id, lastId))], log, 'resumed, it is the same log')
+    assert.deepEqual([...events, ...(await readAll(server, id, lastId))], log, 'a resumed stream equals the log')
   }
   if (key !== undefined) {
     using again = (await openStream(server.url, 'SendStreamingMessage', params, { 'idempotency-key': key })).read()
-    assert.deepEqual(await again.ends(), log, 'repeated with its key, it is the same stream')
+    assert.deepEqual(await again.ends(), log, 'a repeated send with the same key returns the same stream')
   }
 }
 
@@ -278,17 +286,17 @@ async function tasksOf(url: string, contextId: string): Promise<readonly TaskVie
 }
 
 /** Public events without duplicates, in log order. */
-function assertRising(events: readonly StreamEvent[]): void {
+function assertIncreasing(events: readonly StreamEvent[]): void {
   let before = 2
   for (const { id, body } of events) {
-    assert.ok(id > before, `${id} comes behind ${before}`)
+    assert.ok(id > before, `${id} follows ${before}`)
     assert.equal(['task', 'statusUpdate', 'artifactUpdate'].filter((kind) => kind in body).length, 1)
     before = id
   }
   const chunks = chunksIn(events)
   assert.deepEqual(
     chunks,
-    chunks.map((_, place) => `chunk ${place + 1} `),
+    chunks.map((_, index) => `chunk ${index + 1} `),
   )
 }
 

@@ -33,7 +33,7 @@ const user = (parts: readonly Part[], contextId = 'chain-1') => ({ message: { ro
 async function send(url: string, parts: readonly Part[], contextId?: string): Promise<Task> {
   const { status, body } = await post(`${url}/tasks/send`, user(parts, contextId))
   expect(status).toBe(200)
-  return body as Task // checked by what is expected of it
+  return body as Task // the assertions check the shape
 }
 
 describe('the document agents', () => {
@@ -48,7 +48,7 @@ describe('the document agents', () => {
     })
   })
 
-  it('pass an outline, a document and a summary along one context (RL-L0-1) (RL-L0-3)', async () => {
+  it('create an outline, a document and a summary in one context (RL-L0-1) (RL-L0-3)', async () => {
     const outlined = await send(outlineUrl, [{ type: 'text', text: '茉莉花茶' }])
     expect(outlined).toMatchObject({
       contextId: 'chain-1',
@@ -127,7 +127,7 @@ describe('the document agents', () => {
     expect((await fetch(`${outlineUrl}/tasks/nope`)).status).toBe(404)
   })
 
-  it('check the key they declare; the card stays public (RL-L0-5)', async () => {
+  it('require the declared key; the card stays public (RL-L0-5)', async () => {
     await using closed = await startAgent('outline', { env: { DRAGOMAN_API_KEY: 'k1' } })
     const card = await fetch(`${closed.url}/.well-known/agent.json`)
     expect(await card.json()).toMatchObject({ authentication: { schemes: ['apiKey'] } })

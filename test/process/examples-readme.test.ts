@@ -1,4 +1,4 @@
-/** The lines of examples/README.md work as they stand there, other ports aside. */
+/** Runs the curl commands of examples/README.md, on other ports. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ const rows = [
 ].map(([, name = '', port = '', called = '', path = '', body = '']) => ({ name, port, called, path, body }))
 
 describe('the README of the examples', () => {
-  it('has a line for every agent, at the port the agent takes', async () => {
+  it('has a command for every agent, with its port', async () => {
     expect(rows.map(({ name }) => name)).toEqual(['outline', 'doc', 'summary', 'order', 'chat', 'travel', 'image'])
     for (const { name, port, called } of rows) {
       const module = (await import(`../../examples/agents/${name}.ts`)) as { readonly port: number }
@@ -20,7 +20,7 @@ describe('the README of the examples', () => {
     }
   })
 
-  it.each(rows)('shows a line that works for $name', async ({ name, path, body }) => {
+  it.each(rows)('shows a working command for $name', async ({ name, path, body }) => {
     await using folder = await temporaryFolder()
     await using agent = await startAgent(name, { env: { DRAGOMAN_ORDERS: join(folder.path, 'orders.sqlite') } })
     const { status, text } = await post(`${agent.url}${path}`, body)

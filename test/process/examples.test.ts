@@ -1,4 +1,4 @@
-/** Every example runs, checks itself and exits with 0. */
+/** Runs every example. Each one checks its results and exits with 0. */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'

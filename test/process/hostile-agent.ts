@@ -5,12 +5,12 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 export interface ScriptedServer extends AsyncDisposable {
   readonly url: string
   /** The requests, such as `POST /rpc GetTask`. */
-  readonly asked: readonly string[]
+  readonly requests: readonly string[]
 }
 
-export interface Asked {
+export interface ScriptedRequest {
   readonly path: string
-  /** Of JSON-RPC, else empty. */
+  /** The JSON-RPC method; empty for other requests. */
   readonly method: string
   readonly id: unknown
   readonly headers: IncomingMessage['headers']
@@ -18,23 +18,23 @@ export interface Asked {
 }
 
 export async function scriptedServer(
-  answer: (asked: Asked, response: ServerResponse) => void,
+  answer: (requests: ScriptedRequest, response: ServerResponse) => void,
 ): Promise<ScriptedServer> {
-  const asked: string[] = []
+  const requests: string[] = []
   let url = ''
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += String(chunk)
     const { method = '', id } = (text.startsWith('{') ? JSON.parse(text) : {}) as { method?: string; id?: unknown }
     const path = request.url ?? ''
-    asked.push(`${request.method} ${path} ${method}`.trim())
+    requests.push(`${request.method} ${path} ${method}`.trim())
     answer({ path, method, id, headers: request.headers, url }, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -1,4 +1,4 @@
-/** Processes with little memory, and callers and agents that try to use more. */
+/** Processes with little memory whose callers and agents try to use more. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

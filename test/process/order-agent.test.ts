@@ -24,13 +24,13 @@ const invoke = (body: unknown, headers: Readonly<Record<string, string>> = {}) =
   post(`${agent.url}/a2a/invoke`, body, headers)
 
 describe('the order agent', () => {
-  it('answers the order that was asked for', async () => {
+  it('returns the requested order', async () => {
     const { status, headers, body } = await invoke(request, { accept: 'application/json' })
     expect([status, headers.get('content-type'), body]).toEqual([200, 'application/json', found])
     expect((await invoke({ input: '查询订单 ORDER_001' })).body).toEqual(found)
   })
 
-  it('answers other orders, several and all, in both languages', async () => {
+  it('returns one order, several or all, in both languages', async () => {
     expect((await invoke({ input: 'Where is ORDER_003?' })).body).toEqual({
       output: 'Order ORDER_003: Hillside Longjing (山间龙井), ¥26.00, being made',
       status: 'success',
@@ -41,7 +41,7 @@ describe('the order agent', () => {
     expect(all.output.split('\n').length).toBeGreaterThan(3)
   })
 
-  it('streams that it is looking, then the answer', async () => {
+  it('streams its progress, then the answer', async () => {
     const { headers, text } = await post(`${agent.url}/a2a/stream`, request, { accept: 'text/event-stream' })
     expect(headers.get('content-type')).toContain('text/event-stream')
     expect(headers.get('cache-control')).toContain('no-cache')
@@ -80,7 +80,7 @@ describe('the order agent', () => {
     expect((await invoke({ ...rpc, params: {} })).body).toMatchObject({ id: 1, error: { code: -32602 } })
   })
 
-  it('accepts the names and the version that callers may send (RL-L1-7) (RL-L1-8)', async () => {
+  it('accepts the headers for the agent name and the version, and rejects unknown versions (RL-L1-7) (RL-L1-8)', async () => {
     const headers = { 'X-Agent-Name': 'order_agent', 'X-A2A-Version': '1.0' }
     expect((await invoke(request, headers)).body).toEqual(found)
     expect((await invoke(request, { 'X-A2A-Version': '9.9' })).status).toBe(400)

@@ -1,4 +1,4 @@
-/** The package as users get it: packed, installed elsewhere, run. */
+/** Packs the package, installs it in another folder and runs it there. */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ describe('the packed package', () => {
     try {
       execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder], { cwd: root })
       const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))
-      // The dependencies are the ones installed here: what is tested is our package, not the registry.
+      // Links the installed dependencies, so that the test does not use the npm registry.
       const modules = join(folder, 'app', 'node_modules')
       mkdirSync(modules, { recursive: true })
       execFileSync('tar', ['-xzf', join(folder, tarball ?? '')], { cwd: folder })
@@ -39,7 +39,7 @@ describe('the packed package', () => {
         folder,
       )
       expect(help).toContain('--echo')
-      await expectInitToRepeatTheFile(join(folder, 'app'), `../${tarball}`)
+      await expectInitToUseTarball(join(folder, 'app'), `../${tarball}`)
       await expectMissingPackagesNamed(join(folder, 'app'))
       expect(readdirSync(join(modules, 'dragoman', 'proto'))).toContain('a2a_v1.proto')
       expect(readdirSync(join(modules, 'dragoman', 'dist'))).not.toContain('examples')
@@ -50,7 +50,7 @@ describe('the packed package', () => {
 })
 
 /** `dragoman init` repeats the reference that npm wrote into its lockfile. */
-async function expectInitToRepeatTheFile(app: string, tarball: string): Promise<void> {
+async function expectInitToUseTarball(app: string, tarball: string): Promise<void> {
   const lockfile = join(app, 'node_modules', '.package-lock.json')
   const dependencyWith = async (resolved: string) => {
     writeFileSync(lockfile, JSON.stringify({ packages: { 'node_modules/dragoman': { resolved } } }))

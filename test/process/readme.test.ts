@@ -45,9 +45,9 @@ describe('the README', () => {
     }
   })
 
-  it('is the same in Chinese', () => {
+  it('has the same code, commands and tables in Chinese', () => {
     const chinese = readPage('README.zh-CN.md')
-    // What people read is translated; what machines read is the same, comments aside.
+    // Only text and comments are translated; code and commands are the same.
     const codeOf = (page: string) =>
       [...page.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, code = '']) =>
         code.replace(/(^|\s)(#|\/\/ ).*$/gm, '').trim(),
@@ -71,7 +71,7 @@ const defaultPorts: Readonly<Record<string, string>> = {
   10006: 'OrderAgent',
 }
 
-/** What each call of the demonstration answers, in their order. */
+/** The expected answer of each call of the demonstration, in order. */
 const expected = [
   /"state":"completed".*"name":"outline".*# 茉莉花茶/,
   /"state":"completed","outline":\{.*"document":"# 茉莉花茶.*"summary":"/,

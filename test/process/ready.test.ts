@@ -1,4 +1,4 @@
-/** `npm start` and `npm test` install and build what is missing, and nothing for nothing: in clones that hold next to nothing. */
+/** `npm start` and `npm test` install missing packages and build changed sources only. Uses minimal clones. */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,16 +16,16 @@ appendFileSync('builds', '.')`
 
 const lockOf = (packages: object) => JSON.stringify({ packages })
 
-/** A clone in which npm has installed one package, and which therefore wants `wanted`. */
-async function cloneThatWants(wanted: object, folder: string): Promise<string> {
+/** Runs the script in a clone with one installed package, whose lockfile lists `locked`. Returns stderr. */
+async function runInClone(locked: object, folder: string): Promise<string> {
   const at = (path: string) => join(folder, path)
   for (const name of ['scripts', 'node_modules']) await mkdir(at(name), { recursive: true })
   await copyFile(script, at('scripts/ready.mjs'))
   await writeFile(at('package.json'), '{}')
   await writeFile(at('node_modules/.package-lock.json'), lockOf({ 'node_modules/one': { version: '1.0.0' } }))
-  await writeFile(at('package-lock.json'), lockOf({ '': {}, ...wanted }))
+  await writeFile(at('package-lock.json'), lockOf({ '': {}, ...locked }))
   return await promisify(execFile)(process.execPath, [at('scripts/ready.mjs')], {
-    env: { ...process.env, npm_config_offline: 'true' }, // whoever installs fails
+    env: { ...process.env, npm_config_offline: 'true' }, // an installation fails
   }).then(
     ({ stderr }) => stderr,
     (error: { readonly stderr: string }) => error.stderr,
@@ -33,26 +33,26 @@ async function cloneThatWants(wanted: object, folder: string): Promise<string> {
 }
 
 it.each([
-  ['nothing when npm has done so, by whomever it was called', { 'node_modules/one': { version: '1.0.0' } }, false],
+  ['nothing if all packages are installed', { 'node_modules/one': { version: '1.0.0' } }, false],
   [
-    'nothing for other systems',
+    'no optional packages of other platforms',
     { 'node_modules/one': { version: '1.0.0' }, 'node_modules/win': { version: '2.0.0', optional: true } },
     false,
   ],
-  ['another version', { 'node_modules/one': { version: '1.0.1' } }, true],
-  ['what is missing', { 'node_modules/one': { version: '1.0.0' }, 'node_modules/two': { version: '1.0.0' } }, true],
-])('installs %s', async (_, wanted, isInstalling) => {
+  ['another version of a package', { 'node_modules/one': { version: '1.0.1' } }, true],
+  ['missing packages', { 'node_modules/one': { version: '1.0.0' }, 'node_modules/two': { version: '1.0.0' } }, true],
+])('installs %s', async (_, locked, isInstalling) => {
   await using folder = await temporaryFolder()
-  const said = await cloneThatWants(wanted, folder.path)
-  expect(said.includes('Installing dependencies')).toBe(isInstalling)
+  const stderr = await runInClone(locked, folder.path)
+  expect(stderr.includes('Installing dependencies')).toBe(isInstalling)
 })
 
-it('builds once, and again when a source has changed, somebody else has built, or the build is gone', async () => {
+it('builds once, and again after a changed source, a build by hand, or a deleted build', async () => {
   await using folder = await temporaryFolder()
   const at = (path: string) => join(folder.path, path)
   for (const name of ['scripts', 'src', 'console', 'examples', 'modules']) await mkdir(at(name))
   await copyFile(script, at('scripts/ready.mjs'))
-  await symlink(at('modules'), at('node_modules')) // nothing is installed behind a link
+  await symlink(at('modules'), at('node_modules')) // the script does not install into a linked folder
   await writeFile(at('build.cjs'), build)
   await writeFile(at('package.json'), '{ "scripts": { "build": "node build.cjs" } }')
   const settings = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'tsconfig.examples.json']

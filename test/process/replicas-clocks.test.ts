@@ -1,6 +1,6 @@
 /**
- * Three replicas whose clocks are minutes apart: who may run what, and when somebody is given up, is for the database to
- * say. Also what is true of replicas whose clocks agree (`replicas.test.ts`): nothing is lost or repeated.
+ * Three replicas whose clocks differ by minutes. Leases use the clock of the database only, so no turn is taken over
+ * early or late. As in `replicas.test.ts`, no event is lost or repeated.
  */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -9,7 +9,7 @@ import { freshDatabase } from '../postgres/database.js'
 import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { type Hook, openHook } from '../push/hook.js'
 import { startCluster } from './replicas/cluster.js'
-import { beginningsOf, begun, takenOver, underLoad } from './replicas/load.js'
+import { beginningsOf, underLoad, untilBegun, untilTakenOver } from './replicas/load.js'
 
 let postgres: PostgresServer
 let hook: Hook
@@ -28,7 +28,7 @@ const longLeaseMs = 6_000
 const shortLeaseMs = 1_500
 const fiveMinutesMs = 300_000
 
-/** A lease that a replica's clock decided about would be stolen at once, or kept for longer than this test may take. */
+/** If replicas used their own clocks, leases would expire at once or never during this test. */
 describe('three replicas whose clocks are minutes apart', { timeout: 240_000 }, () => {
   const start = async (leaseMs: number) =>
     await startCluster(await freshDatabase(postgres), { leaseMs, clockErrorsMs: [-fiveMinutesMs, 0, fiveMinutesMs] })
@@ -37,10 +37,10 @@ describe('three replicas whose clocks are minutes apart', { timeout: 240_000 }, 
     await using cluster = await start(longLeaseMs)
     const busy = new Set<number>()
     for (let round = 0; round < 3; round++) {
-      // Turns so long that each replica looks for work that nobody holds meanwhile, as it does three times in a lease.
+      // Turns are long enough that every replica looks for expired leases meanwhile, which it does three times per lease.
       await underLoad({ cluster, hook }, `calm${round}`, async () => undefined, { chunkMs: longLeaseMs / 40 })
       for (const { attempt, message, port } of beginningsOf(cluster, `calm${round}`)) {
-        assert.equal(attempt, 1, `${message} was taken from a replica that lives`)
+        assert.equal(attempt, 1, `${message} was taken over from a live replica`)
         busy.add(port)
       }
     }
@@ -52,31 +52,30 @@ describe('three replicas whose clocks are minutes apart', { timeout: 240_000 }, 
     for (const [place, victim] of cluster.replicas.entries()) {
       const round = `dead${place}`
       await underLoad({ cluster, hook }, round, async () => {
-        await begun(cluster, round, victim)
+        await untilBegun(cluster, round, victim)
         await victim.end()
         await victim.start()
       })
       const beginnings = beginningsOf(cluster, round)
       for (const { task, message, attempt } of beginnings) {
         const first = beginnings.find((each) => each.task === task && each.attempt === 1)
-        // Absent: it died between the commit and the first line of the agent.
-        if (attempt > 1 && first)
-          assert.equal(first.port, victim.port, `${message} was taken from a replica that lives`)
+        // Undefined if the replica was killed between the commit and the first line of the handler.
+        if (attempt > 1 && first) assert.equal(first.port, victim.port, `${message} was taken over from a live replica`)
       }
     }
   })
 
   it(proves('E-9', 'take over from a replica that is paused for longer than its lease, and fence it'), async () => {
     await using cluster = await start(shortLeaseMs)
-    for (const [place, sleeper] of cluster.replicas.entries()) {
+    for (const [place, paused] of cluster.replicas.entries()) {
       const round = `still${place}`
       const stop = async () => {
-        await begun(cluster, round, sleeper)
-        sleeper.signal('SIGSTOP')
-        await takenOver(cluster, round, sleeper)
-        sleeper.signal('SIGCONT')
+        await untilBegun(cluster, round, paused)
+        paused.signal('SIGSTOP')
+        await untilTakenOver(cluster, round, paused)
+        paused.signal('SIGCONT')
       }
-      // Turns so long that it is in the midst of one, however busy the machine.
+      // Turns are long enough that the replica is paused during one, even on a busy machine.
       await underLoad({ cluster, hook }, round, stop, { chunkMs: 200 })
     }
   })

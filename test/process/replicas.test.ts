@@ -1,7 +1,7 @@
 /**
- * Three replicas on one Postgres, under load, while one of them is killed, stands still, or is replaced, and while
- * the database restarts. Each time: no event that a client saw is lost or repeated, every task ends, no turn's
- * outcome is made twice once it is recorded, a send with a key ran once, and webhooks hear of everything, in order.
+ * Three replicas on one Postgres database under load. One replica is killed, paused or replaced, or the database
+ * restarts. Each time, clients receive every event once and every task ends. No recorded turn runs again, a send with a
+ * key runs once, and webhooks receive every event in order.
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -11,7 +11,7 @@ import { freshDatabase } from '../postgres/database.js'
 import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { type Hook, openHook } from '../push/hook.js'
 import { type Replica, startCluster } from './replicas/cluster.js'
-import { begun, takenOver, underLoad } from './replicas/load.js'
+import { underLoad, untilBegun, untilTakenOver } from './replicas/load.js'
 import { seeded } from './seeded.js'
 
 let postgres: PostgresServer
@@ -27,13 +27,13 @@ afterAll(async () => {
 
 const leaseMs = 1_500
 
-/** `DRAGOMAN_CRASH_SEED` repeats the choices of an earlier run. The moments inside the replicas differ. */
+/** `DRAGOMAN_CRASH_SEED` repeats the choices of an earlier run. The position inside the replicas still varies. */
 const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
 const random = seeded(seed)
 console.log(`DRAGOMAN_CRASH_SEED=${seed}`)
 
-function any(replicas: readonly Replica[]): Replica {
-  return replicas[Math.floor(random() * replicas.length)] as Replica // there are three
+function randomReplica(replicas: readonly Replica[]): Replica {
+  return replicas[Math.floor(random() * replicas.length)] as Replica // a cluster has three replicas
 }
 
 describe('three replicas on one database', { timeout: 240_000 }, () => {
@@ -43,9 +43,9 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
       const before = hook.calls.length
       const deliveries = Math.floor(random() * 80)
       await underLoad({ cluster, hook }, `kill${round}`, async () => {
-        await begun(cluster, `kill${round}`)
+        await untilBegun(cluster, `kill${round}`)
         await eventually(30_000, `${deliveries} deliveries`, () => hook.calls.length >= before + deliveries)
-        const victim = any(cluster.replicas)
+        const victim = randomReplica(cluster.replicas)
         await victim.end()
         await victim.start()
       })
@@ -53,23 +53,23 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
   })
 
   it(
-    proves('E-9', 'go on when one stands still for longer than its lease, and it is fenced out when it wakes'),
+    proves('E-9', 'continue while one is paused for longer than its lease, and fence it when it resumes'),
     async () => {
       await using cluster = await startCluster(await freshDatabase(postgres), { leaseMs })
       for (let round = 0; round < 3; round++) {
-        const sleeper = any(cluster.replicas)
+        const paused = randomReplica(cluster.replicas)
         const stop = async () => {
-          await begun(cluster, `still${round}`, sleeper)
-          sleeper.signal('SIGSTOP')
-          await takenOver(cluster, `still${round}`, sleeper)
-          sleeper.signal('SIGCONT')
+          await untilBegun(cluster, `still${round}`, paused)
+          paused.signal('SIGSTOP')
+          await untilTakenOver(cluster, `still${round}`, paused)
+          paused.signal('SIGCONT')
         }
         await underLoad({ cluster, hook }, `still${round}`, stop, { chunkMs: 200 })
       }
     },
   )
 
-  it(proves('E-12', 'are replaced one after the other without errors for clients'), async () => {
+  it(proves('E-12', 'are replaced one after another without errors for clients'), async () => {
     await using cluster = await startCluster(await freshDatabase(postgres), { leaseMs })
     await underLoad({ cluster, hook }, 'rolling', async () => {
       for (const replica of cluster.replicas) {
@@ -83,7 +83,7 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
     const address = await freshDatabase(postgres)
     await using cluster = await startCluster(address, { leaseMs })
     await underLoad({ cluster, hook }, 'cut', async () => {
-      await begun(cluster, 'cut')
+      await untilBegun(cluster, 'cut')
       const client = new pg.Client(address)
       await client.connect()
       await client.query(
@@ -92,7 +92,7 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
       await client.end()
     })
     await underLoad({ cluster, hook }, 'restart', async () => {
-      await begun(cluster, 'restart')
+      await untilBegun(cluster, 'restart')
       await postgres.stop('immediate')
       await postgres.start()
     })

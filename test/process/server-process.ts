@@ -1,4 +1,4 @@
-/** The real command, in a process of its own, on a free port; killed when a test is over, whatever happened. */
+/** Runs the built command in a separate process, on a free port. The process is killed at the end of the test. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { eventually, within } from '../hostile/waiting.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const command = join(root, 'bin/dragoman.js')
-/** The built library, for modules that tests write. */
+/** The URL of the built library, for modules that tests write. */
 export const builtLibrary = new URL('../../dist/index.js', import.meta.url).href
 
 export interface Exit {
@@ -63,7 +63,7 @@ export class CommandRun implements AsyncDisposable {
     this.#child.kill(signal)
   }
 
-  /** Resolves when the process is gone and its parent knows. */
+  /** Resolves when the process has exited. */
   async kill(): Promise<void> {
     this.signal('SIGKILL')
     await this.exit
@@ -85,7 +85,7 @@ export async function runCommand(args: readonly string[], options: { readonly cw
   return await within(15_000, `\`dragoman ${args.join(' ')}\` to end`, run.exit)
 }
 
-/** `dragoman serve` on a free port, or on a given one, ready for calls. */
+/** Starts `dragoman serve` on the given or a free port. Resolves when the server is ready. */
 export function startServer(
   args: readonly string[] = ['--echo'],
   { port = 0, ...options }: ProcessOptions & { readonly port?: number } = {},
@@ -93,7 +93,7 @@ export function startServer(
   return startProcess(['serve', ...args, '--port', String(port), '--log', 'text'], options)
 }
 
-/** Any command that says where it is ready. */
+/** Starts any command that prints a line with `is ready at URL`. */
 export async function startProcess(args: readonly string[], options: ProcessOptions = {}): Promise<ServerProcess> {
   const server = new ServerProcess(args, options)
   try {

@@ -1,4 +1,4 @@
-/** Code that a page shows, put where it can run: in a folder that has the package installed. */
+/** Runs the snippets of documentation pages in a folder that has the package installed. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ export function readPage(path: string): string {
   return readFileSync(join(root, path), 'utf8')
 }
 
-/** The snippet whose first line names it. */
+/** Returns the snippet whose first line is the comment `// NAME`. */
 export function snippet(page: string, name: string): string {
   const [, code] = new RegExp(`\`\`\`ts\\n// ${name}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
   if (code === undefined) throw new Error(`The page has no ${name}`)
@@ -20,7 +20,7 @@ export function snippet(page: string, name: string): string {
 
 export interface SnippetFolder extends Disposable {
   readonly path: string
-  /** Writes `NAME.ts`, and `NAME.js` without its types: Node 20 does not strip types. */
+  /** Writes `NAME.ts`, and `NAME.js` without types, because Node 20 does not strip types. */
   write(name: string, code: string): void
 }
 
@@ -48,7 +48,7 @@ function withoutTypes(name: string): string {
 }
 
 export interface RunningSnippet extends Disposable {
-  /** The first thing it said. */
+  /** The first chunk of its stdout. */
   readonly ready: Promise<string>
 }
 
@@ -71,14 +71,14 @@ export function compile(names: readonly string[], cwd: string): Promise<string> 
   )
 }
 
-/** Returns the errors that the compiler reports in strict mode, or an empty text. */
+/** Returns the errors that the compiler reports in strict mode, or an empty string. */
 export function typeErrorsIn(names: readonly string[], cwd: string): Promise<string> {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   const options = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--module', 'nodenext', '--noEmit']
   return run([compiler, ...options, '--skipLibCheck', '--types', 'node', ...names], cwd)
 }
 
-/** Everything it said, when it is over. */
+/** Runs a snippet to its end. Returns its stdout and stderr. */
 export function runSnippet(name: string, cwd: string): Promise<string> {
   return run([withoutTypes(name)], cwd)
 }

@@ -1,4 +1,4 @@
-/** Stray errors of one agent: its task fails, and the other agents of the process go on. */
+/** Unhandled errors of one agent fail its task; the other agents of the process continue. */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -53,13 +53,13 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]()
 })
 
-interface Cast extends AsyncDisposable {
+interface RunningAgents extends AsyncDisposable {
   readonly server: ServerProcess
   readonly stray: AgentClient
   readonly calm: AgentClient
 }
 
-async function start(): Promise<Cast> {
+async function start(): Promise<RunningAgents> {
   const server = await startServer([path])
   const stray = await connect(new URL('/stray/', server.url).href)
   const calm = await connect(new URL('/calm/', server.url).href)
@@ -81,10 +81,10 @@ async function begin(client: AgentClient, text: string): Promise<Task> {
   throw new Error('There is no task')
 }
 
-describe('a stray error', () => {
-  it('fails the task whose handler caused it, with a neutral message, and nothing else', async () => {
-    await using cast = await start()
-    const { server, stray, calm } = cast
+describe('an unhandled error', () => {
+  it('fails only the task whose handler caused it, with a neutral message', async () => {
+    await using agents = await start()
+    const { server, stray, calm } = agents
     for (const text of ['rejection', 'rejection in a timer', 'exception in a timer']) {
       const { task } = await within(10_000, text, stray.ask(text))
       expect({ text, state: task?.status.state }).toEqual({ text, state: 'TASK_STATE_FAILED' })
@@ -103,9 +103,9 @@ describe('a stray error', () => {
     expect(server.hasExited).toBe(false)
   })
 
-  it('that belongs to no task is logged if it is a rejection, and ends the process if it is an exception', async () => {
-    await using cast = await start()
-    const { server, stray, calm } = cast
+  it('outside a task is logged if it is a rejection, and ends the process if it is an exception', async () => {
+    await using agents = await start()
+    const { server, stray, calm } = agents
     await begin(stray, 'rejection outside')
     await eventually(5000, 'the log', () => server.stderr.includes('A promise was rejected and nothing handled it'))
     expect((await calm.ask('still here')).text).toBe('still here')
@@ -115,7 +115,7 @@ describe('a stray error', () => {
     expect(stderr).toContain('An exception was thrown and nothing caught it')
   })
 
-  it('is the application’s where it listens itself; the server leaves no listener behind', async () => {
+  it('is left to the listeners of the application; the server removes its own listeners', async () => {
     const script = `
       import { agent, serve } from ${JSON.stringify(builtLibrary)}
       const events = ['unhandledRejection', 'uncaughtException']
@@ -144,7 +144,7 @@ describe('a stray error', () => {
     expect(stdout.trim()).toBe('0,0 1,1 1,1 0,0 1,1 1,0 not drained 0,0')
   })
 
-  it('that belongs to no task goes to the log of every server, and to stderr if no server has one', async () => {
+  it('outside a task goes to the log of every server, and to stderr if no server has a log', async () => {
     const script = `
       import { agent, serve } from ${JSON.stringify(builtLibrary)}
       const echo = (name) => agent(name, async function* ({ text }) { yield text })

@@ -1,8 +1,8 @@
 /**
- * The document workflow and its agents as processes of their own, each on its own database, known to each other by a
- * registry only. Any of them is killed at any moment; the run finishes, once, and no step is begun again that was done.
+ * The document workflow and its agents in separate processes, each on its own database. They find each other through a
+ * registry. Any process is killed at any time; each run finishes once and repeats no finished step.
  *
- * `DRAGOMAN_CRASH_SEED` repeats the kills of a failure (the moments inside the processes differ, of course).
+ * `DRAGOMAN_CRASH_SEED` repeats the kills of a failure; the position inside the processes still varies.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -73,8 +73,8 @@ async function endOf(url: string, id: string): Promise<Task> {
   })
 }
 
-/** The ids of tasks begin with the time they were made at. */
-function madeAt(id: string): number {
+/** Task ids begin with their creation time. */
+function createdAt(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 }
 
@@ -86,15 +86,15 @@ async function assertDoneOnce(task: Task, urls: readonly string[]): Promise<void
     'document completed',
     'summary completed',
   ])
-  // Whatever was begun twice on the way: what is shown is one of each.
-  const named = task.artifacts?.map(({ name }) => name).filter((name) => name !== 'workflow-graph')
-  expect(named?.sort()).toEqual(['document', 'outline', 'summary'])
+  // A step may have begun twice; the task shows one artifact for each step.
+  const names = task.artifacts?.map(({ name }) => name).filter((name) => name !== 'workflow-graph')
+  expect(names?.sort()).toEqual(['document', 'outline', 'summary'])
   for (const [place, url] of urls.entries()) {
     const node = graph?.nodes[place]
     const { tasks } = await result<{ tasks: Task[] }>(url, 'ListTasks', { contextId: task.contextId })
     assert.equal(tasks.find(({ id }) => id === node?.taskId)?.status.state, 'TASK_STATE_COMPLETED', node?.id)
-    const late = tasks.filter(({ id }) => madeAt(id) > Date.parse(node?.endedAt ?? ''))
-    assert.deepEqual(late, [], `${node?.id} was begun again after it was done`)
+    const begunAfterEnd = tasks.filter(({ id }) => createdAt(id) > Date.parse(node?.endedAt ?? ''))
+    assert.deepEqual(begunAfterEnd, [], `${node?.id} began again after its end`)
   }
 }
 
@@ -125,7 +125,7 @@ describe('the document workflow', () => {
     }
   })
 
-  it('goes to another instance when one is gone for good', async () => {
+  it('continues on another instance if one does not come back', async () => {
     const [outline, doc, summary, document] = programs
     const writers = [
       await start(doc, 0, { store: 'doc-a', paceMs: 300 }),
@@ -138,19 +138,19 @@ describe('the document workflow', () => {
       return found.ok && ((await found.json()) as { instances: unknown[] }).instances.length === 2
     })
     const { id } = await startRun(url, '茉莉花茶')
-    const [victim, heir] = await eventually(10_000, 'a writer to begin', async () => {
+    const [victim, remaining] = await eventually(10_000, 'a writer to begin', async () => {
       const counts = await Promise.all(
         writers.map(async (each) => (await result<{ totalSize: number }>(`${each.url}/`, 'ListTasks', {})).totalSize),
       )
       return counts.includes(1) && (counts[0] === 1 ? writers : [...writers].reverse())
     })
-    assert.ok(victim && heir)
+    assert.ok(victim && remaining)
     await kill(victim)
     const ended = await endOf(url, id)
     expect(ended.status.state).toBe('TASK_STATE_COMPLETED')
     const written = graphOf(ended)?.nodes.find((node) => node.id === 'document')
     expect(written).toMatchObject({ state: 'completed', attempts: 2 })
-    expect(await result<Task>(`${heir.url}/`, 'GetTask', { id: written?.taskId })).toMatchObject({
+    expect(await result<Task>(`${remaining.url}/`, 'GetTask', { id: written?.taskId })).toMatchObject({
       status: { state: 'TASK_STATE_COMPLETED' },
     })
   })

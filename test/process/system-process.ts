@@ -1,4 +1,4 @@
-/** The whole demonstration, started as `npm start` starts it, in a folder of its own and on free ports. */
+/** Starts the demonstration system as `npm start` does, in a separate folder and on free ports. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '../hostile/waiting.js'
@@ -6,14 +6,14 @@ import { eventually } from '../hostile/waiting.js'
 const script = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
 
 export interface SystemProcess extends AsyncDisposable {
-  /** Without a slash at its end. */
+  /** Has no trailing slash. */
   urlOf(name: string): string
   readonly stdout: string
   readonly ended: Promise<number | null>
   signal(signal: NodeJS.Signals): void
 }
 
-/** Runs it; resolves when everything is ready, or when it has ended before. */
+/** Resolves when the system is ready. Rejects if the process exits before. */
 export async function startSystem(
   cwd: string,
   args: readonly string[] = [],
@@ -38,7 +38,8 @@ export async function startSystem(
   }
   try {
     await eventually(60_000, 'the system to be ready', () => {
-      if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode} before it was ready: ${stderr}`)
+      if (child.exitCode !== null)
+        throw new Error(`The system ended with ${child.exitCode} before it was ready: ${stderr}`)
       return stdout.includes('Ctrl-C')
     })
   } catch (error) {

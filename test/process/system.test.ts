@@ -1,4 +1,4 @@
-/** `npm start`: the whole system, called as the clients of each part call it. */
+/** `npm start`: the demonstration system, called as the clients of each part call it. */
 import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -56,7 +56,7 @@ async function chat(text: string): Promise<string> {
 }
 
 describe('the system', () => {
-  it('passes a topic along the three agents in their old dialect (RL-L0-1) (RL-L0-3)', async () => {
+  it('passes a topic through the three agents in their old dialect (RL-L0-1) (RL-L0-3)', async () => {
     const send = async (name: string, parts: readonly object[]): Promise<OldTask> => {
       const message = { role: 'user', parts, contextId: 'chain-1' }
       const { status, body } = await post(`${system.urlOf(name)}/tasks/send`, { message })
@@ -78,7 +78,7 @@ describe('the system', () => {
     expect(summary.map((part) => part.text).join('').length).toBeLessThan(text.length / 2)
   })
 
-  it('makes a document with one call, and shows it again', async () => {
+  it('creates a document with one call, and returns it again by its id', async () => {
     const url = `${system.urlOf('DocumentWorkflow')}/api/documents`
     const { status, body } = await post(url, { topic: '茉莉花茶' })
     expect(status).toBe(200)
@@ -91,12 +91,12 @@ describe('the system', () => {
     const { taskId } = body as { taskId: string }
     expect(await get(`${url}/${taskId}`)).toEqual(body)
     expect((await fetch(`${url}/${taskId}`, { method: 'DELETE' })).status).toBe(409)
-    // The same run, seen by those who speak A2A.
+    // A2A clients see the same run.
     const task = await get<OldTask>(`${system.urlOf('DocumentWorkflow')}/tasks/${taskId}`)
     expect(JSON.stringify(task.status)).toMatch(/completed/i)
   })
 
-  it('streams the making of a document, and can resume it', async () => {
+  it('streams the creation of a document, and resumes the stream', async () => {
     const url = `${system.urlOf('DocumentWorkflow')}/api/documents`
     const { text, headers } = await post(url, { topic: 'Solar power' }, { accept: 'text/event-stream' })
     expect(headers.get('content-type')).toBe('text/event-stream')
@@ -105,7 +105,7 @@ describe('the system', () => {
     expect([...new Set(types)]).toEqual(['task', 'progress', 'outline', 'document', 'summary', 'result'])
     const pieces = events.flatMap((event) => (event.type === 'document' ? [event.text] : []))
     expect(events.at(-1)).toMatchObject({ state: 'completed', document: pieces.join('') })
-    // Every event has an id and its name, in the order of the fields that readers expect.
+    // Every event has the fields id, event and data, in this order.
     const blocks = text.trimEnd().split('\n\n')
     expect(blocks.map((block) => /^id: (\d+|end)\nevent: (\w+)\ndata: \{.*\}$/.exec(block)?.[2])).toEqual(types)
     expect(blocks.map((block) => block.startsWith('id: end\n')).indexOf(true)).toBe(blocks.length - 1)
@@ -126,17 +126,17 @@ describe('the system', () => {
     ['no topic', { body: '{}' }, 400],
     ['no JSON', { body: 'x' }, 400],
     ['another type', { body: '{"topic":"x"}', type: 'text/plain' }, 415],
-    ['a page of somebody else', { body: '{"topic":"x"}', origin: 'http://elsewhere.example' }, 403],
-    ['a task that is not there', { path: '/nope' }, 404],
+    ['a page of another origin', { body: '{"topic":"x"}', origin: 'http://elsewhere.example' }, 403],
+    ['an unknown task', { path: '/nope' }, 404],
   ])(
     'rejects %s with one error format',
-    async (_, { body, path = '', type = 'application/json', origin }: Asked, code) => {
+    async (_, { body, path = '', type = 'application/json', origin }: InvalidRequest, code) => {
       const response = await fetch(`${system.urlOf('DocumentWorkflow')}/api/documents${path}`, {
         headers: { 'content-type': type, ...(origin !== undefined && { origin }) },
         ...(body !== undefined && { method: 'POST', body }),
       })
       expect(response.status).toBe(code)
-      // What the port refuses before the route is asked says why, as v1.0 does.
+      // Errors from before the routing carry their reason, as in v1.0.
       const details = origin === undefined ? [] : [expect.objectContaining({ reason: 'PERMISSION_DENIED' })]
       expect(await response.json()).toEqual({
         error: { code, status: expect.any(String), message: expect.any(String), details },
@@ -179,14 +179,14 @@ describe('the system', () => {
   })
 })
 
-/** What may be tried, with the command that was built here. */
-function triesIn(stdout: string): readonly string[] {
+/** The suggested commands in the output, with `npx dragoman` replaced by the built command. */
+function suggestedCommands(stdout: string): readonly string[] {
   return [...stdout.matchAll(/^ {2}((?:curl|npx dragoman) .+)$/gm)].map(([, line = '']) =>
     line.replace(/^npx dragoman /, `${JSON.stringify(process.execPath)} ${JSON.stringify(command)} `),
   )
 }
 
-interface Asked {
+interface InvalidRequest {
   readonly body?: string
   readonly path?: string
   readonly type?: string
@@ -203,20 +203,20 @@ describe('npm start', () => {
     expect((await post(url, { topic: 'tea' }, { 'x-api-key': 'k1' })).body).toMatchObject({ state: 'completed' })
     expect(locked.stdout).not.toContain('k1')
     expect(locked.stdout).toContain('export DRAGOMAN_API_KEY=…')
-    for (const line of triesIn(locked.stdout)) {
-      const said = execFileSync('sh', ['-c', line], {
+    for (const line of suggestedCommands(locked.stdout)) {
+      const output = execFileSync('sh', ['-c', line], {
         encoding: 'utf8',
         env: { ...process.env, DRAGOMAN_API_KEY: 'k1' },
       })
-      expect(said, line).toMatch(/ORDER_001|"state":"completed"|OutlineAgent|Solar power/)
+      expect(output, line).toMatch(/ORDER_001|"state":"completed"|OutlineAgent|Solar power/)
     }
   })
 
-  it('shows lines that work as they are printed', async () => {
-    const lines = triesIn(system.stdout)
+  it('prints commands that work', async () => {
+    const lines = suggestedCommands(system.stdout)
     expect(lines).toHaveLength(5)
-    const said = lines.map((line) => execFileSync('sh', ['-c', line], { encoding: 'utf8' }))
-    expect(said).toEqual([
+    const output = lines.map((line) => execFileSync('sh', ['-c', line], { encoding: 'utf8' }))
+    expect(output).toEqual([
       expect.stringContaining('"state":"completed"'),
       expect.stringContaining('ORDER_001'),
       expect.stringContaining('OutlineAgent'),
@@ -243,7 +243,7 @@ describe('npm start', () => {
   it('names a port in use, and leaves no process running', async () => {
     await using own = await temporaryFolder()
     const taken = createServer()
-    // Somebody else on this machine may have it: it is taken either way.
+    // Another process may already use the port, which has the same effect.
     await new Promise<void>((resolve) => taken.once('error', () => resolve()).listen(8020, '127.0.0.1', resolve))
     try {
       await expect(startSystem(own.path, ['--store', 'memory'])).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** The parallel follow-ups and the image of a sailboat, as 0.3 clients ask for them. */
+/** The travel and image agents, called as v0.3 clients call them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AgentProcess, post, startAgent } from './agent-process.js'
 
@@ -60,7 +60,7 @@ describe('the travel agent', () => {
 })
 
 describe('the image agent', () => {
-  it('answers with a picture of the boat', async () => {
+  it('returns an image of a sailboat', async () => {
     const task = await send(image, 'Generate an image of a sailboat on the ocean.')
     expect(task).toMatchObject({
       status: { state: 'completed' },
@@ -82,7 +82,7 @@ describe('the image agent', () => {
     expect(red.artifacts[0]?.parts[0]?.file?.bytes).not.toBe(task.artifacts[0]?.parts[0]?.file?.bytes)
   })
 
-  it('asks what to draw for an unknown word', async () => {
+  it('asks for another subject if it does not know the word', async () => {
     const task = await send(image, 'Generate an image of a unicorn')
     expect(task.status.state).toBe('input-required')
     const drawn = await send(image, 'a tree, then', { taskId: task.id, contextId: task.contextId })

@@ -10,7 +10,7 @@ import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { call, getTask, newMessage, result, sendTask, type TaskView, textsOf } from './calls.js'
 import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
-/** Another process's writes are noticed within milliseconds; machines are shared, so seconds are allowed. */
+/** Processes notice the writes of others within milliseconds. Test machines are busy, so seconds are allowed. */
 const soonMs = 5000
 
 let postgres: PostgresServer
@@ -19,8 +19,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await postgres[Symbol.asyncDispose]())
 
-/** What both are given. A new place: to make it at the same moment is part of it. */
-const places: Readonly<Record<string, () => Promise<TemporaryPlace>>> = {
+/** Creates the address of an empty store. Both servers then create its schema concurrently. */
+const storeFactories: Readonly<Record<string, () => Promise<TemporaryStore>>> = {
   file: async () => {
     const folder = await temporaryFolder()
     return {
@@ -31,15 +31,15 @@ const places: Readonly<Record<string, () => Promise<TemporaryPlace>>> = {
   database: async () => ({ store: await freshDatabase(postgres), remove: async () => undefined }),
 }
 
-interface TemporaryPlace {
+interface TemporaryStore {
   readonly store: string
   remove(): Promise<void>
 }
 
-describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000 }, (_name, makePlace) => {
-  const startPair = async (): Promise<Pair> => await startPairOn(await makePlace())
+describe.each(Object.entries(storeFactories))('two servers on one %s', { timeout: 60_000 }, (_name, createStore) => {
+  const startPair = async (): Promise<Pair> => await startPairOn(await createStore())
 
-  it(proves('E-2', 'a task of one is read and listed by the other'), async () => {
+  it(proves('E-2', 'each reads and lists the tasks of the other'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     const task = await sendTask(a.url, 'chunks 3')
@@ -54,7 +54,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
   it(
     proves(
       ['R-STRM-5', 'R-SUB-5'],
-      'a task that runs in one is followed live in the other, from its snapshot and from its beginning',
+      'each streams the running tasks of the other, from a snapshot and from the first event',
     ),
     async () => {
       await using pair = await startPair()
@@ -65,7 +65,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
       using fromSnapshot = (await openStream(b.url, 'SubscribeToTask', { id })).read()
       using fromStart = (await openStream(b.url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })).read()
       await fromSnapshot.sees(2)
-      assert.equal(own.isEnded, false, 'the other one follows while the task runs')
+      assert.equal(own.isEnded, false, 'the other server streams while the task runs')
       const events = await own.ends(20_000)
       const [snapshot, ...rest] = await fromSnapshot.ends(soonMs)
       assert.deepEqual(await fromStart.ends(soonMs), events)
@@ -81,7 +81,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     },
   )
 
-  it(proves('E-7', 'a task that runs in one is cancelled through the other'), async () => {
+  it(proves('E-7', 'each cancels running tasks of the other'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('sleep 60000') })).read()
@@ -95,7 +95,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     assert.deepEqual(await getTask(a.url, canceled.id), await getTask(b.url, canceled.id))
   })
 
-  it(proves('R-TASK-5', 'a question of one is answered through the other'), async () => {
+  it(proves('R-TASK-5', 'each accepts answers to questions of the other'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     const asked = await sendTask(a.url, 'ask')
@@ -106,18 +106,15 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     assert.deepEqual(await getTask(a.url, asked.id), answered)
   })
 
-  it(
-    proves('E-1', 'the other accepts a message to a task that runs in one, and the message gets its turn'),
-    async () => {
-      await using pair = await startPair()
-      const { a, b } = pair
-      const started = await sendTask(a.url, 'sleep 800', { configuration: { returnImmediately: true } })
-      const ended = await sendTask(b.url, 'and more', { message: { taskId: started.id } })
-      assert.equal(ended.status.state, 'TASK_STATE_COMPLETED')
-      assert.equal(textsOf(ended), 'slept 800sleep 800\nand more')
-      assert.deepEqual(await getTask(a.url, started.id), ended)
-    },
-  )
+  it(proves('E-1', 'each accepts messages to running tasks of the other, which run as the next turn'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    const started = await sendTask(a.url, 'sleep 800', { configuration: { returnImmediately: true } })
+    const ended = await sendTask(b.url, 'and more', { message: { taskId: started.id } })
+    assert.equal(ended.status.state, 'TASK_STATE_COMPLETED')
+    assert.equal(textsOf(ended), 'slept 800sleep 800\nand more')
+    assert.deepEqual(await getTask(a.url, started.id), ended)
+  })
 
   it(proves('E-10', 'concurrent sends with one key to both create one task'), async () => {
     await using pair = await startPair()
@@ -133,7 +130,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     assert.equal((await result<{ totalSize: number }>(a.url, 'ListTasks', {})).totalSize, 10)
   })
 
-  it(proves('E-2', 'both write at once, and each reads all writes'), async () => {
+  it(proves('E-2', 'both write concurrently, and each reads all writes'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     const sent = await Promise.all(
@@ -149,7 +146,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
   })
 
   it(
-    proves('E-9', 'when one is killed, the other gives up its tasks soon, and says so to those who follow'),
+    proves('E-9', 'after a kill of one, the other fails its tasks soon, and reports this to subscribers'),
     async () => {
       await using pair = await startPair()
       const { a, b } = pair
@@ -159,7 +156,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
       using other = (await openStream(b.url, 'SubscribeToTask', { id })).read()
       await other.sees(1)
       await a.kill()
-      // A third of the 15 s lease: that is how often a process looks for dead neighbours.
+      // A process looks for dead processes every third of the 15 s lease.
       const events = await other.ends(5000 + soonMs)
       expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_FAILED')
       assert.equal((await getTask(b.url, id)).status.state, 'TASK_STATE_FAILED')
@@ -168,7 +165,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     },
   )
 
-  it(proves('E-9', 'when one is killed and comes back, the tasks of the other go on'), async () => {
+  it(proves('E-9', 'after a kill and restart of one, the tasks of the other continue'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     using own = (await openStream(b.url, 'SendStreamingMessage', { message: newMessage('chunks 60 20') })).read()
@@ -183,7 +180,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     assert.deepEqual(await other.ends(soonMs), events)
   })
 
-  it(proves('E-12', 'when one is asked to stop, the other can be followed instead'), async () => {
+  it(proves('E-12', 'while one shuts down, clients can subscribe to its tasks at the other'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
     using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('chunks 30 20') })).read()
@@ -195,7 +192,7 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
     const events = await own.ends(20_000)
     expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_COMPLETED')
     assert.deepEqual(await other.ends(soonMs), events)
-    await eventually(soonMs, 'the first one to exit', () => a.hasExited)
+    await eventually(soonMs, 'the first server to exit', () => a.hasExited)
   })
 })
 
@@ -203,7 +200,7 @@ describe('two servers on one file whose wall clocks differ', { timeout: 60_000 }
   const wrongClock = new URL('replicas/wrong-clock.mjs', import.meta.url).href
 
   it.each([3_600_000, -3_600_000])(
-    proves('E-9', "by %d ms leave each other's running tasks alone, and take over those of a killed one"),
+    proves('E-9', "by %d ms do not take over each other's running tasks, but those of a killed server"),
     async (errorMs) => {
       await using folder = await temporaryFolder()
       const args = ['--echo', '--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
@@ -211,14 +208,14 @@ describe('two servers on one file whose wall clocks differ', { timeout: 60_000 }
       using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('sleep 60000') })).read()
       await own.sees(2)
       const id = taskIdOf(own.events)
-      // It takes over what it finds abandoned before it is ready.
+      // At its start a server takes over abandoned tasks before it is ready.
       await using b = await startServer(args, {
         env: { NODE_OPTIONS: `--import ${wrongClock}`, CLOCK_ERROR_MS: String(errorMs) },
       })
       assert.equal((await getTask(b.url, id)).status.state, 'TASK_STATE_WORKING')
       assert.equal(own.isEnded, false)
       await a.kill()
-      await eventually(5_000 + soonMs, 'the task to be given up', async () => {
+      await eventually(5_000 + soonMs, 'the task to fail', async () => {
         return (await getTask(b.url, id)).status.state === 'TASK_STATE_FAILED'
       })
     },
@@ -231,7 +228,7 @@ interface Pair extends AsyncDisposable {
   readonly args: readonly string[]
 }
 
-async function startPairOn({ store, remove }: TemporaryPlace): Promise<Pair> {
+async function startPairOn({ store, remove }: TemporaryStore): Promise<Pair> {
   const args = ['--echo', '--store', store]
   const started = await Promise.allSettled([startServer(args), startServer(args)])
   const servers = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))

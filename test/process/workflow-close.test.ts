@@ -1,6 +1,6 @@
 /**
  * A process whose server has closed ends by itself, in every state that a workflow can be in. The workflows wait for 30 s
- * or longer; the time between the end of `close()` and the exit is taken by the clock of the process.
+ * or longer; the time between the end of `close()` and the exit is measured by the process itself.
  */
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -10,7 +10,7 @@ import { builtLibrary } from './server-process.js'
 
 const orchestrator = new URL('orchestrator/index.js', builtLibrary).href
 
-/** Each leaves the workflow in one state. `until` is the condition under which the program closes the server. */
+/** Each program leaves the workflow in one state. `until` is the condition at which the program closes the server. */
 const states = {
   'in a step': { body: "await flow.step('a', { ...worker, timeoutMs: 30_000 })" },
   'in parallel steps': {
@@ -43,7 +43,7 @@ const states = {
     options: '{ resolve: () => { reached(); return new Promise(() => undefined) } }',
   },
   'under a time limit for the run': { body: "await flow.step('a', worker)", options: '{ timeoutMs: 30_000 }' },
-  'under a time limit for the run, in code of its own': {
+  'under a time limit for the run, in its own code': {
     body: 'reached(); await new Promise(() => undefined)',
     options: '{ timeoutMs: 30_000 }',
   },

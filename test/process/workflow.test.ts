@@ -1,8 +1,8 @@
 /**
- * A workflow and three agents as processes of their own, each on its own database. Any of them is killed at any
- * moment; the run finishes, once, and nothing is done again that was done.
+ * A workflow and three agents in separate processes, each on its own database. Any process is killed at any time; each
+ * run finishes once and repeats no finished step.
  *
- * `DRAGOMAN_CRASH_SEED` repeats the kills of a failure (the moments inside the processes differ, of course).
+ * `DRAGOMAN_CRASH_SEED` repeats the kills of a failure; the position inside the processes still varies.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -17,14 +17,14 @@ import { freePort } from './hostile-agent.js'
 import { seeded } from './seeded.js'
 import { builtLibrary, type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
-/** Two sets of processes at the same time: one of them is mostly starting. */
+/** Two sets of processes run concurrently, because each one spends most of its time on its start. */
 const sets = 2
 const rounds = 15
 const maxRoundMs = 45_000
 const orchestrator = new URL('orchestrator/index.js', builtLibrary).href
 const client = new URL('client/index.js', builtLibrary).href
 
-/** Works in small pieces and writes down when it begins and ends. `onCrash` decides who tries again: it, or the workflow. */
+/** An agent that logs the begin and end of its work. `onCrash` decides whether the agent or the workflow retries. */
 const workerModule = (name: string, log: string, onCrash: string) => `
   import { appendFileSync } from 'node:fs'
   import { agent } from ${JSON.stringify(builtLibrary)}
@@ -65,9 +65,9 @@ interface Work {
 }
 
 describe('a workflow whose processes are killed', () => {
-  it('finishes each run once, and does nothing again that was done', { timeout: 600_000 }, async () => {
+  it('finishes each run once, and repeats no finished step', { timeout: 600_000 }, async () => {
     const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
-    await Promise.all(Array.from({ length: sets }, (_, place) => killAndFinish(seed + place)))
+    await Promise.all(Array.from({ length: sets }, (_, index) => killAndFinish(seed + index)))
   })
 })
 
@@ -77,13 +77,13 @@ async function killAndFinish(seed: number): Promise<void> {
   const log = join(folder.path, 'work.jsonl')
   const ports = [await freePort(), await freePort(), await freePort(), await freePort()]
   const modules = await writeModules(folder.path, log, ports)
-  const start = (place: number) =>
-    startServer([modules[place] ?? '', '--store', `sqlite:${join(folder.path, `${place}.sqlite`)}`], {
-      port: ports[place] ?? 0,
+  const start = (index: number) =>
+    startServer([modules[index] ?? '', '--store', `sqlite:${join(folder.path, `${index}.sqlite`)}`], {
+      port: ports[index] ?? 0,
     })
   const servers: ServerProcess[] = []
   await using _all = { [Symbol.asyncDispose]: () => killAll(servers) }
-  for (const place of ports.keys()) servers[place] = await start(place)
+  for (const index of ports.keys()) servers[index] = await start(index)
   let killed = 0
   for (let round = 1; round <= rounds; round++) {
     try {
@@ -93,9 +93,9 @@ async function killAndFinish(seed: number): Promise<void> {
       const kills = 1 + Math.floor(random() * 3)
       for (let kill = 0; kill < kills; kill++) {
         await new Promise((resolve) => setTimeout(resolve, random() * 300))
-        const place = Math.floor(random() * 4)
-        await servers[place]?.kill()
-        servers[place] = await start(place)
+        const index = Math.floor(random() * 4)
+        await servers[index]?.kill()
+        servers[index] = await start(index)
         killed += 1
       }
       const ended = await eventually(maxRoundMs, `the end of ${text}`, async () => {
@@ -120,8 +120,8 @@ async function writeModules(folder: string, log: string, ports: readonly number[
     workflowModule(ports.slice(0, 3)),
   ]
   return await Promise.all(
-    sources.map(async (source, place) => {
-      const path = join(folder, `${place}.mjs`)
+    sources.map(async (source, index) => {
+      const path = join(folder, `${index}.mjs`)
       await writeFile(path, source)
       return path
     }),
@@ -153,10 +153,10 @@ async function assertDoneOnce(task: Task, text: string, log: string): Promise<vo
     const own = entries.filter((entry) => entry.text === `${text} ${id.replace(/\[(\d)\]/, ' $1')}`)
     assert.ok(
       own.some(({ what, task: by }) => what === 'end' && by === taskId),
-      `${id} was done`,
+      `${id} has ended`,
     )
-    const late = own.filter(({ what, at }) => what === 'begin' && at > Date.parse(endedAt ?? ''))
-    assert.deepEqual(late, [], `${id} was begun again after it was done`)
+    const begunAfterEnd = own.filter(({ what, at }) => what === 'begin' && at > Date.parse(endedAt ?? ''))
+    assert.deepEqual(begunAfterEnd, [], `${id} began again after its end`)
   }
 }
 

@@ -155,7 +155,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await slow.received(2)
     for (let n = 0; n < 5; n++) await server.send('hello', { url: quick.url })
     await quick.received(15)
-    expect(slow.open.most).toBe(2)
+    expect(slow.open.max).toBe(2)
   })
 
   it('that hangs does not use up the concurrency', async () => {
@@ -176,7 +176,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await using server = await pushServer({ store, push: { perOrigin: 3 } })
     await Promise.all(Array.from({ length: 60 }, () => server.send('hello', { url: hook.url })))
     await hook.received(180, 20_000)
-    expect(hook.open.most).toBeLessThanOrEqual(3)
+    expect(hook.open.max).toBeLessThanOrEqual(3)
     const taskOf = ({ text }: Call) => /"(?:taskId|id)":"([^"]+)"/.exec(text)?.[1]
     const tasks = new Set(hook.calls.map(taskOf))
     expect(tasks.size).toBe(60)

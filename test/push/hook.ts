@@ -19,7 +19,7 @@ export interface Hook extends AsyncDisposable {
   /** All calls, in the order of their arrival. */
   readonly calls: readonly Call[]
   /** Calls in progress, and their maximum. */
-  readonly open: { now: number; most: number }
+  readonly open: { now: number; max: number }
   answer: Answer
   /** Resolves when this many calls have arrived. */
   received(count: number, deadlineMs?: number): Promise<readonly Call[]>
@@ -39,11 +39,11 @@ export function inTurn(...answers: readonly Answer[]): Answer {
 
 export async function openHook(answer: Answer = ok): Promise<Hook> {
   const calls: Call[] = []
-  const open = { now: 0, most: 0 }
+  const open = { now: 0, max: 0 }
   let count = 0
   const server = createServer(async (request, response) => {
     open.now += 1
-    open.most = Math.max(open.most, open.now)
+    open.max = Math.max(open.max, open.now)
     response.on('close', () => {
       open.now -= 1
     })
@@ -76,16 +76,16 @@ export async function openHook(answer: Answer = ok): Promise<Hook> {
 
 /** The v1.0 events of deliveries, in short: `task SUBMITTED`, `artifact chunk 1 `, `status COMPLETED`. */
 export function eventsOf(calls: readonly Pick<Call, 'text'>[]): string[] {
-  return calls.map(({ text }) => outline(JSON.parse(text) as Told))
+  return calls.map(({ text }) => outline(JSON.parse(text) as V1Delivery))
 }
 
-interface Told {
+interface V1Delivery {
   readonly task?: { readonly status: { readonly state: string } }
   readonly statusUpdate?: { readonly status: { readonly state: string } }
   readonly artifactUpdate?: { readonly artifact: { readonly parts: readonly { readonly text?: string }[] } }
 }
 
-function outline({ task, statusUpdate, artifactUpdate }: Told): string {
+function outline({ task, statusUpdate, artifactUpdate }: V1Delivery): string {
   if (task) return `task ${task.status.state.replace('TASK_STATE_', '')}`
   if (statusUpdate) return `status ${statusUpdate.status.state.replace('TASK_STATE_', '')}`
   return `artifact ${artifactUpdate?.artifact.parts.map(({ text }) => text).join('')}`

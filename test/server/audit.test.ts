@@ -94,11 +94,11 @@ describe.each(wireClients)('the audit of calls over %s', (_name, speak, dialect,
 describe('the audit', () => {
   it('records calls that fail authentication, over every binding (R-SEC-5)', async () => {
     await using to = await audited({ limits: { rate: { perSecond: 0.01, burst: 1 } } })
-    const stranger = { 'x-api-key': 'wrong-key' }
+    const wrongKey = { 'x-api-key': 'wrong-key' }
     const { host } = to
-    await v1JsonRpc(to.as(stranger)).send('x')
-    await v1Rest(to.as(stranger)).send('x')
-    await v1Grpc(host, undefined, undefined, stranger).send('x')
+    await v1JsonRpc(to.as(wrongKey)).send('x')
+    await v1Rest(to.as(wrongKey)).send('x')
+    await v1Grpc(host, undefined, undefined, wrongKey).send('x')
     await to.next(3)
     expect(to.entries.map(({ outcome, binding, caller, peer }) => [outcome, binding, caller, peer])).toEqual([
       ['UNAUTHENTICATED', 'JSONRPC', undefined, '127.0.0.1'],

@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 const named = (name: string) =>
   agent(name, async function* ({ text }) {
-    yield `${name} heard ${text}`
+    yield `${name} got ${text}`
   })
 
 async function ask(url: string, text: string, headers: Record<string, string> = {}): Promise<unknown> {
@@ -21,15 +21,15 @@ async function ask(url: string, text: string, headers: Record<string, string> = 
   return await response.json()
 }
 
-const heard = (text: string) => ({ result: { task: { artifacts: [{ parts: [{ text }] }] } } })
+const answerWith = (text: string) => ({ result: { task: { artifacts: [{ parts: [{ text }] }] } } })
 
 describe('serve', () => {
   it('mounts several agents at separate paths, with separate tasks', async () => {
     await using served = await serve([named('First One'), { agent: named('Second'), path: '/two' }])
     const [first, second] = served.agents
     expect(new URL(first?.url ?? '').pathname).toBe('/first-one/')
-    expect(await ask(first?.url ?? '', 'hi')).toMatchObject(heard('First One heard hi'))
-    expect(await ask(second?.url ?? '', 'hi')).toMatchObject(heard('Second heard hi'))
+    expect(await ask(first?.url ?? '', 'hi')).toMatchObject(answerWith('First One got hi'))
+    expect(await ask(second?.url ?? '', 'hi')).toMatchObject(answerWith('Second got hi'))
     const list = (await (await fetch(`${second?.url}tasks`)).json()) as { totalSize: number }
     expect(list.totalSize).toBe(1)
     const card = (await (await fetch(`${first?.url}.well-known/agent-card.json`)).json()) as {
@@ -43,7 +43,7 @@ describe('serve', () => {
     const [common, alone] = served.agents
     expect(new URL(common?.url ?? '').port).not.toBe(new URL(alone?.url ?? '').port)
     expect(new URL(alone?.url ?? '').pathname).toBe('/')
-    expect(await ask(alone?.url ?? '', 'hi')).toMatchObject(heard('Alone heard hi'))
+    expect(await ask(alone?.url ?? '', 'hi')).toMatchObject(answerWith('Alone got hi'))
   })
 
   it('lets agents call each other by name', async () => {
@@ -52,7 +52,7 @@ describe('serve', () => {
       yield `${(await turn.call('Back', turn.text)).text}!`
     })
     await using served = await serve([front, named('Back')])
-    expect(await ask(served.url, 'hi')).toMatchObject(heard('Back heard hi!'))
+    expect(await ask(served.url, 'hi')).toMatchObject(answerWith('Back got hi!'))
   })
 
   it('writes errors that an agent throws to stderr, one line each, unless `log` is false', async () => {
@@ -211,7 +211,7 @@ describe('serve', () => {
         }),
       },
     })
-    expect(await ask(served.url, 'hi')).toMatchObject(heard('Wrapped heard hi'))
+    expect(await ask(served.url, 'hi')).toMatchObject(answerWith('Wrapped got hi'))
     const refused = await fetch(`${served.url}tasks`)
     expect(refused.status).toBe(403)
     expect(await refused.json()).toMatchObject({ error: { message: 'No lists today' } })

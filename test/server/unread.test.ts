@@ -12,7 +12,7 @@ import { createListener } from '../../src/server/listener.js'
 import { callerKey, UnreadAnswers } from '../../src/server/peer-connection.js'
 import { eventually } from '../hostile/waiting.js'
 
-const talker = agent('Talker', async function* () {
+const largeOutput = agent('Talker', async function* () {
   yield 'x'.repeat(8 * 1024 * 1024)
 })
 
@@ -26,7 +26,7 @@ const send = JSON.stringify({
   params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } },
 })
 
-async function deaf(port: number): Promise<Socket> {
+async function unreadConnection(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
   await new Promise<void>((resolve) => socket.once('connect', resolve))
@@ -36,15 +36,15 @@ async function deaf(port: number): Promise<Socket> {
 
 describe('a reader that reads nothing', () => {
   it('is disconnected, and a slow reader is not', async () => {
-    await using served = await serve(talker, { advanced: { deadlines: { readMs: 2000 } } })
+    await using served = await serve(largeOutput, { advanced: { deadlines: { readMs: 2000 } } })
     const { port } = new URL(served.url)
-    const silent = await deaf(Number(port))
+    const silent = await unreadConnection(Number(port))
     silent.write(request(send))
     let isClosed = false
     silent.on('close', () => {
       isClosed = true
     })
-    const slow = await deaf(Number(port))
+    const slow = await unreadConnection(Number(port))
     let read = 0
     slow.write(request(send))
     slow.on('data', (chunk: Buffer) => {
@@ -58,7 +58,7 @@ describe('a reader that reads nothing', () => {
       silent.write('x')
       return isClosed
     })
-    await eventually(20_000, 'the slow one to have all of it', () => read > 8 * 1024 * 1024)
+    await eventually(20_000, 'the slow client to receive the whole response', () => read > 8 * 1024 * 1024)
     clearInterval(reading)
     assert.equal(slow.destroyed, false)
     slow.destroy()
@@ -74,7 +74,7 @@ describe('a reader that reads slower than the minimum rate', () => {
     const { server, closeAll } = createListener(answer, { deadlines: { readMs: 1000, minReadRate } })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo // a TCP server that listens
-    const slow = await deaf(port)
+    const slow = await unreadConnection(port)
     let read = 0
     let isClosed = false
     slow.on('data', (chunk: Buffer) => {
@@ -87,7 +87,7 @@ describe('a reader that reads slower than the minimum rate', () => {
     slow.pause()
     slow.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const reading = setInterval(() => slow.resume(), 2)
-    const outcome = await eventually(25_000, 'all of it, or the end', () => {
+    const outcome = await eventually(25_000, 'the whole response, or the end of the connection', () => {
       if (read > large.length) return 'all'
       return isClosed ? 'closed' : undefined
     })
@@ -118,9 +118,9 @@ describe('a caller that does not read', () => {
       artifacts: [{ artifactId: 'a', parts }],
     }
     const wrap = (service: AgentService) => ({ ...service, getTask: async () => task as Task })
-    await using served = await serve(talker, { auth, advanced: { wrap } })
+    await using served = await serve(largeOutput, { auth, advanced: { wrap } })
     const { port } = new URL(served.url)
-    const slow = await Promise.all(Array.from({ length: 18 }, () => deaf(Number(port))))
+    const slow = await Promise.all(Array.from({ length: 18 }, () => unreadConnection(Number(port))))
     for (const socket of slow)
       socket.write('GET /tasks/t HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nX-API-Key: a\r\n\r\n')
     const status = async (key: string) => {
@@ -129,10 +129,10 @@ describe('a caller that does not read', () => {
       await answer.arrayBuffer()
       return answer.status
     }
-    await eventually(20_000, 'her share to be used up', async () => (await status('a')) === 429)
+    await eventually(20_000, 'the share of the caller to be used up', async () => (await status('a')) === 429)
     for (let i = 0; i < 5; i++) assert.equal(await status('b'), 200)
     for (const socket of slow) socket.destroy()
-    await eventually(20_000, 'her share to be free again', async () => (await status('a')) === 200)
+    await eventually(20_000, 'the share of the caller to be free again', async () => (await status('a')) === 200)
   })
 
   it('is limited to a share over gRPC too', async () => {
@@ -140,7 +140,7 @@ describe('a caller that does not read', () => {
     const status = { state: 'TASK_STATE_COMPLETED' }
     const task = { id: 't', contextId: 'c', status, artifacts: [{ artifactId: 'a', parts }] }
     const wrap = (service: AgentService) => ({ ...service, getTask: async () => task as Task })
-    await using served = await serve(talker, { advanced: { wrap } })
+    await using served = await serve(largeOutput, { advanced: { wrap } })
     const session = connectHttp2(served.url)
     const statuses = await Promise.all(
       Array.from({ length: 5 }, async () => {
@@ -185,7 +185,7 @@ describe('many large unread responses', () => {
     const server = createServer(toNodeListener({ fetch: async () => new Response(large) }))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo // a TCP server that listens
-    const silent = await Promise.all(Array.from({ length: 6 }, () => deaf(port)))
+    const silent = await Promise.all(Array.from({ length: 6 }, () => unreadConnection(port)))
     for (const socket of silent) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const status = async () => (await fetch(`http://127.0.0.1:${port}/`)).status
     // Without credentials the address identifies the caller, which has a share of the budget.

@@ -1,5 +1,5 @@
 /**
- * Golden wire files: what peers really send and expect, kept as JSON under
+ * Golden wire files: recorded messages of peers, stored as JSON under
  * `test/fixtures/wire/<dialect>/`. A file holds a list of cases of four kinds:
  *
  * - `{ shape, wire, model, reencoded? }`: an object of the protocol, decoded and encoded again;
@@ -35,7 +35,7 @@ type GoldenCase =
 
 const folder = fileURLToPath(new URL('../fixtures/wire/', import.meta.url))
 
-/** Runs every case of `test/fixtures/wire/<name>/`. Ids that a decoder has to make are `id-1`, `id-2`, … */
+/** Runs every case of `test/fixtures/wire/<name>/`. Ids that a decoder generates are `id-1`, `id-2`, … */
 export function goldenWire(name: string, form: GoldenForm): void {
   for (const file of readdirSync(`${folder}${name}`).sort()) {
     const cases = JSON.parse(readFileSync(`${folder}${name}/${file}`, 'utf8')) as GoldenCase[]
@@ -64,7 +64,7 @@ function check(golden: GoldenCase, form: GoldenForm): void {
   }
 }
 
-/** Frames in the ordinary envelope are shown by their data alone. */
+/** Frames in the default envelope are compared by their data only. */
 function spelled(frames: string | readonly Frame[]): unknown[] {
   if (typeof frames === 'string') return [JSON.parse(frames)]
   return frames.map((frame) => {

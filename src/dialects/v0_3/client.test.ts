@@ -245,7 +245,7 @@ describe('requests', () => {
   })
 
   it('for a task without history work although the protobuf cannot express them (R3-GET-2)', () => {
-    const told = {
+    const received = {
       id: 't',
       contextId: 'c',
       status: { state: 'TASK_STATE_COMPLETED' },
@@ -253,10 +253,10 @@ describe('requests', () => {
     }
     const bare = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } }
     expect(overGrpc('getTask', { id: 't', historyLength: 0 })).toEqual({ name: 'tasks/t' })
-    expect(grpc.operations.getTask?.decode(told, { id: 't', historyLength: 0 }, facts)).toEqual(bare)
+    expect(grpc.operations.getTask?.decode(received, { id: 't', historyLength: 0 }, facts)).toEqual(bare)
     const asked = { message: sent, configuration: { historyLength: 0 } }
     expect(overRest('sendMessage', asked)).toMatchObject({ body: { configuration: { blocking: true } } })
-    expect(rest.operations.sendMessage?.decode({ task: told }, asked, facts)).toEqual({ task: bare })
+    expect(rest.operations.sendMessage?.decode({ task: received }, asked, facts)).toEqual({ task: bare })
   })
 })
 
@@ -287,8 +287,8 @@ describe('errors', () => {
 
   it('may have data of any kind (RM-ERR-2)', () => {
     const read = (data: unknown) => {
-      const { code, details: told } = jsonrpc.decodeError({ code: -32001, message: 'Task not found', data })
-      return [code, told]
+      const { code, details: received } = jsonrpc.decodeError({ code: -32001, message: 'Task not found', data })
+      return [code, received]
     }
     expect(read({ taskId: 'zz' })).toEqual(['TASK_NOT_FOUND', { metadata: { taskId: 'zz' } }])
     expect(read([{ '@type': 'x/google.rpc.ErrorInfo', reason: 'TASK_NOT_FOUND', metadata: { a: 'b' } }])).toEqual([

@@ -12,8 +12,8 @@ import { drain, failureOf, fromStruct, type Json, testGrpc, toStruct } from './g
 /** Repeats the text, sleeps on `sleep`, and returns files. */
 const echo = agent(
   { name: 'Echo', capabilities: { pushNotifications: true }, extendedCard: async (card) => card },
-  async function* ({ text: told, message, signal }) {
-    if (told === 'sleep') {
+  async function* ({ text: input, message, signal }) {
+    if (input === 'sleep') {
       yield 'sleeping'
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       return
@@ -51,8 +51,8 @@ describe('the gRPC service of 0.3', () => {
     )
     const { task } = message as { task: { id: string; status: Json; artifacts: { parts: Json[] }[]; history: Json[] } }
     expect(task.status.state).toBe('TASK_STATE_COMPLETED')
-    const [told, theirFile, theirData, ourData, ourFile, more] = task.artifacts[0]?.parts ?? []
-    expect([told, theirFile, ourFile, more]).toMatchObject([
+    const [input, theirFile, theirData, ourData, ourFile, more] = task.artifacts[0]?.parts ?? []
+    expect([input, theirFile, ourFile, more]).toMatchObject([
       { text: 'hi' },
       { file: { fileWithBytes: bytes, mimeType: 'text/plain', name: 'b.txt' } },
       { file: { fileWithBytes: 'AQID', name: 'a.bin' } },

@@ -11,7 +11,7 @@ import { defaultRequestLimits } from '../read-json.js'
 import { failureOf, fromStruct, fromValue, type Json, testGrpc, toStruct, toValue } from './grpc.fixture.js'
 import { readDetails } from './status.js'
 
-const stranger = new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
+const unauthenticated = new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
 
 const task: Task = {
   id: 't-1',
@@ -283,7 +283,7 @@ describe('errors of the gRPC server', () => {
   it('name the required credentials to unauthenticated callers', async () => {
     const { service, calls } = scripted()
     const admit = (headers: { get(name: string): string | null }) =>
-      headers.get('Authorization') === 'Bearer good' ? { id: 'ann' } : { refused: stranger, challenge: 'Bearer' }
+      headers.get('Authorization') === 'Bearer good' ? { id: 'ann' } : { refused: unauthenticated, challenge: 'Bearer' }
     await using server = await testGrpc(service, v1, { options: { admit } })
     const failure = await failureOf(server.unary('GetTask', { id: 't-1' }))
     expect(failure.code).toBe(status.UNAUTHENTICATED)
@@ -294,7 +294,7 @@ describe('errors of the gRPC server', () => {
 
   it('come before the body of an unauthenticated caller is decoded', async () => {
     await using server = await testGrpc(scripted().service, v1, {
-      options: { admit: async () => ({ refused: stranger }) },
+      options: { admit: async () => ({ refused: unauthenticated }) },
     })
     const failure = await failureOf(server.raw('/lf.a2a.v1.A2AService/GetTask', Buffer.from([0xff])))
     expect(failure.code).toBe(status.UNAUTHENTICATED)

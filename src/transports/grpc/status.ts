@@ -94,9 +94,9 @@ export function statusName(code: number | undefined): string {
  */
 export function failureOf(ended: Status, form: GrpcClientForm, progress: Progress): A2AError | TransportError {
   const { code, details: text, metadata } = ended
-  const told = detailsOf(metadata)
-  const message = clip(text || told?.message || 'The agent gave no reason')
-  if (told) return form.decodeError(statusName(code), message, told.details)
+  const received = detailsOf(metadata)
+  const message = clip(text || received?.message || 'The agent gave no reason')
+  if (received) return form.decodeError(statusName(code), message, received.details)
   switch (code) {
     case undefined:
       return new TransportError('bad-answer', 'The answer cannot be unpacked')

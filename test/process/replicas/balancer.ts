@@ -1,4 +1,4 @@
-/** A plain TCP balancer: the next replica that answers gets the connection. */
+/** A TCP load balancer: forwards each connection to the next replica that accepts it. */
 
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
@@ -9,35 +9,35 @@ export interface Balancer extends AsyncDisposable {
 
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const open = new Set<Socket>()
-  let turn = 0
-  const join = (near: Socket, left: number) => {
-    const port = ports[turn++ % ports.length] as number // there is one at least
-    const far = connect(port, '127.0.0.1')
-    far.once('error', () => {
-      if (far.connecting || !near.writable || left <= 1) near.destroy()
-      else join(near, left - 1)
+  let next = 0
+  const forward = (client: Socket, attemptsLeft: number) => {
+    const port = ports[next++ % ports.length] as number // the list is not empty
+    const upstream = connect(port, '127.0.0.1')
+    upstream.once('error', () => {
+      if (upstream.connecting || !client.writable || attemptsLeft <= 1) client.destroy()
+      else forward(client, attemptsLeft - 1)
     })
-    far.once('connect', () => {
-      open.add(far)
-      far.removeAllListeners('error')
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
+    upstream.once('connect', () => {
+      open.add(upstream)
+      upstream.removeAllListeners('error')
+      for (const [source, target] of [
+        [client, upstream],
+        [upstream, client],
       ] as const) {
-        one.on('error', () => other.destroy())
-        one.on('close', () => other.destroy())
-        one.pipe(other)
+        source.on('error', () => target.destroy())
+        source.on('close', () => target.destroy())
+        source.pipe(target)
       }
     })
   }
-  const server = createServer({ pauseOnConnect: true }, (near) => {
-    open.add(near)
-    near.on('error', () => undefined)
-    near.on('close', () => open.delete(near))
-    join(near, ports.length)
+  const server = createServer({ pauseOnConnect: true }, (client) => {
+    open.add(client)
+    client.on('error', () => undefined)
+    client.on('close', () => open.delete(client))
+    forward(client, ports.length)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo // it listens on a port
+  const { port } = server.address() as AddressInfo // the server listens on a TCP port
   return {
     url: `http://127.0.0.1:${port}/`,
     async [Symbol.asyncDispose]() {

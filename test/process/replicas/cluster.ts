@@ -17,7 +17,7 @@ interface ReplicaOptions {
   readonly port: number
   readonly leaseMs: number
   readonly workLog: string
-  /** How wrong its clock is. */
+  /** The error of the replica's clock. */
   readonly clockErrorMs: number
 }
 
@@ -26,7 +26,7 @@ export class Replica {
   readonly url: string
   readonly #options: ReplicaOptions
   #child: ChildProcess | undefined
-  said = ''
+  stderr = ''
 
   constructor(options: ReplicaOptions) {
     this.#options = options
@@ -45,10 +45,10 @@ export class Replica {
       isReady ||= String(text).includes('ready')
     })
     child.stderr?.on('data', (text) => {
-      this.said += String(text)
+      this.stderr += String(text)
     })
     await eventually(20_000, `replica ${this.port} to be ready`, () => {
-      if (child.exitCode !== null) throw new Error(`Replica ${this.port} ended: ${this.said}`)
+      if (child.exitCode !== null) throw new Error(`Replica ${this.port} ended: ${this.stderr}`)
       return isReady
     })
   }
@@ -69,8 +69,8 @@ export class Replica {
 export interface Cluster extends AsyncDisposable {
   readonly url: string
   readonly replicas: readonly Replica[]
-  /** What the agents wrote down, line by line. */
-  work(): readonly string[]
+  /** The lines that the agents appended to their work log. */
+  workLines(): readonly string[]
 }
 
 export async function startCluster(
@@ -81,8 +81,8 @@ export async function startCluster(
   const workLog = join(folder, 'work')
   writeFileSync(workLog, '')
   const ports = await freePorts(clockErrorsMs.length)
-  const replicas = clockErrorsMs.map((clockErrorMs, place) => {
-    const port = ports[place] as number // there are as many
+  const replicas = clockErrorsMs.map((clockErrorMs, index) => {
+    const port = ports[index] as number // there is one port per replica
     return new Replica({ store, port, leaseMs, workLog, clockErrorMs })
   })
   await Promise.all(replicas.map((replica) => replica.start()))
@@ -90,7 +90,7 @@ export async function startCluster(
   return {
     url: balancer.url,
     replicas,
-    work: () => readFileSync(workLog, 'utf8').split('\n').filter(Boolean),
+    workLines: () => readFileSync(workLog, 'utf8').split('\n').filter(Boolean),
     async [Symbol.asyncDispose]() {
       await balancer[Symbol.asyncDispose]()
       for (const replica of replicas) replica.signal('SIGCONT')
@@ -108,7 +108,7 @@ async function freePorts(count: number): Promise<readonly number[]> {
       return server
     }),
   )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port) // they listen on ports
+  const ports = servers.map((server) => (server.address() as AddressInfo).port) // the servers listen on TCP ports
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   return ports
 }

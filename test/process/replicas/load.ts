@@ -1,4 +1,4 @@
-/** Streams that go on whatever happens to the replicas, and what must be true of them afterwards. */
+/** Streams to a cluster whose replicas fail, and the checks after their end. */
 import assert from 'node:assert/strict'
 import { connect } from 'dragoman/client'
 import { eventually } from '../../hostile/waiting.js'
@@ -7,78 +7,78 @@ import type { Cluster, Replica } from './cluster.js'
 
 interface Followed {
   readonly name: string
-  /** The events, in short, as the stream told them. */
-  readonly told: readonly string[]
+  /** The events of the stream in short form, as from `eventsOf`. */
+  readonly events: readonly string[]
   readonly taskId: string
   readonly seqs: readonly number[]
   readonly state: string
   readonly text: string
 }
 
-/** One send, streamed to its end over however many connections and replicas it takes. */
-async function follow({ hook, cluster: { url } }: Scene, name: string, text: string): Promise<Followed> {
+/** Sends one message and reads its stream to the end, over as many connections and replicas as necessary. */
+async function follow({ hook, cluster: { url } }: LoadTarget, name: string, text: string): Promise<Followed> {
   await using agent = await connect(url, { retry: { attempts: 40, maxDelayMs: 2_000 }, breaker: { failures: 0 } })
   const seqs: number[] = []
   const chunks: string[] = []
   let taskId = ''
   let state = ''
-  const told: string[] = []
+  const events: string[] = []
   const message = { messageId: name, role: 'ROLE_USER' as const, parts: [{ text }] }
   const configuration = { taskPushNotificationConfig: { url: `${hook.url}?${name}` } }
   const options = { idempotencyKey: name }
   for await (const { event, seq } of agent.sendStreamingMessage({ message, configuration }, options)) {
     if (seq !== undefined) seqs.push(seq)
-    told.push(eventsOf([{ text: JSON.stringify(event) }])[0] ?? '')
+    events.push(eventsOf([{ text: JSON.stringify(event) }])[0] ?? '')
     if ('task' in event) {
       taskId = event.task.id
       state = event.task.status.state
     } else if ('statusUpdate' in event) state = event.statusUpdate.status.state
     else if ('artifactUpdate' in event) {
-      // Another attempt begins its artifact anew.
+      // A new attempt starts its artifact from the beginning.
       if (!event.artifactUpdate.append) chunks.length = 0
       for (const part of event.artifactUpdate.artifact.parts) if ('text' in part) chunks.push(part.text)
     }
   }
-  return { name, told, taskId, seqs, state, text: chunks.join('') }
+  return { name, events, taskId, seqs, state, text: chunks.join('') }
 }
 
 function assertWhole({ seqs, state, text, taskId }: Followed, count: number): void {
   assert.equal(state, 'TASK_STATE_COMPLETED', `task ${taskId}`)
-  for (let place = 1; place < seqs.length; place++) {
-    assert.ok((seqs[place] as number) > (seqs[place - 1] as number), `events of ${taskId} in order: ${seqs.join(' ')}`)
+  for (let index = 1; index < seqs.length; index++) {
+    assert.ok((seqs[index] as number) > (seqs[index - 1] as number), `events of ${taskId} in order: ${seqs.join(' ')}`)
   }
   assert.equal(text, Array.from({ length: count }, (_, n) => `${n + 1} `).join(''), `the artifact of ${taskId}`)
 }
 
-export interface Scene {
+export interface LoadTarget {
   readonly cluster: Cluster
-  /** Hears of every task. */
+  /** Receives the events of every task. */
   readonly hook: Hook
 }
 
 const tasksOfRound = 8
 
-/** Load, and something that happens in the midst of it. Each task takes fifteen times `chunkMs` when nothing happens. */
+/** Applies load while `disrupt` runs. Without a disruption, each task takes fifteen times `chunkMs`. */
 export async function underLoad(
-  scene: Scene,
+  target: LoadTarget,
   round: string,
-  happens: () => Promise<void>,
+  disrupt: () => Promise<void>,
   { chunkMs = 40 }: { readonly chunkMs?: number } = {},
 ): Promise<void> {
-  const { cluster, hook } = scene
+  const { cluster, hook } = target
   const count = 15
   const text = `count ${count} ${chunkMs}`
-  const streams = Array.from({ length: tasksOfRound }, (_, n) => follow(scene, `${round}-${n}`, text))
-  const [followed] = await Promise.all([Promise.all(streams), happens()])
+  const streams = Array.from({ length: tasksOfRound }, (_, n) => follow(target, `${round}-${n}`, text))
+  const [followed] = await Promise.all([Promise.all(streams), disrupt()])
   for (const each of followed) assertWhole(each, count)
   assert.equal(new Set(followed.map(({ taskId }) => taskId)).size, followed.length)
-  for (const each of followed) await assertToldByWebhook(hook, each)
-  await assertInStep(cluster, followed)
+  for (const each of followed) await assertDelivered(hook, each)
+  await assertSameTask(cluster, followed)
   assertOnce(cluster, round)
 }
 
-/** At least once, and in order: repetitions have the id of what they repeat. */
-async function assertToldByWebhook(hook: Hook, { name, told }: Followed): Promise<void> {
+/** Webhooks are called at least once and in order. A repeated delivery has the id of the first one. */
+async function assertDelivered(hook: Hook, { name, events }: Followed): Promise<void> {
   const deliveries = () => {
     const byId = new Map(
       hook.calls
@@ -87,12 +87,16 @@ async function assertToldByWebhook(hook: Hook, { name, told }: Followed): Promis
     )
     return eventsOf([...byId.values()])
   }
-  await eventually(60_000, `the webhook of ${name} to hear of the end`, () => deliveries().length >= told.length)
-  assert.deepEqual(deliveries(), told, `deliveries of ${name}`)
+  await eventually(
+    60_000,
+    `the webhook of ${name} to receive the last event`,
+    () => deliveries().length >= events.length,
+  )
+  assert.deepEqual(deliveries(), events, `deliveries of ${name}`)
 }
 
-/** Whatever replica is asked, the answer is the same. */
-async function assertInStep({ replicas }: Cluster, followed: readonly Followed[]): Promise<void> {
+/** All replicas return the same task. */
+async function assertSameTask({ replicas }: Cluster, followed: readonly Followed[]): Promise<void> {
   const [first] = followed
   assert.ok(first)
   const answers = await Promise.all(
@@ -104,7 +108,7 @@ async function assertInStep({ replicas }: Cluster, followed: readonly Followed[]
   assert.equal(new Set(answers).size, 1)
 }
 
-/** A message belongs to one task, however often its turn had to begin. */
+/** A message belongs to one task, however many attempts its turn needed. */
 function assertOnce(cluster: Cluster, round: string): void {
   const tasks = new Map<string, string>()
   for (const { task, message } of beginningsOf(cluster, round)) {
@@ -122,24 +126,24 @@ export interface Beginning {
   readonly port: number
 }
 
-/** Every time that a turn of this round was begun. */
+/** All attempts of turns of this round. */
 export function beginningsOf(cluster: Cluster, round: string): readonly Beginning[] {
-  return cluster.work().flatMap((line) => {
-    const [what, task = '', message = '', attempt, port] = line.split(' ')
-    if (what !== 'begin' || !message.startsWith(`${round}-`)) return []
+  return cluster.workLines().flatMap((line) => {
+    const [action, task = '', message = '', attempt, port] = line.split(' ')
+    if (action !== 'begin' || !message.startsWith(`${round}-`)) return []
     return [{ task, message, attempt: Number(attempt), port: Number(port) }]
   })
 }
 
-/** Until a turn of this round is under way, here or anywhere. */
-export async function begun(cluster: Cluster, round: string, replica?: Replica): Promise<void> {
+/** Waits until a turn of this round has begun, on `replica` if given. */
+export async function untilBegun(cluster: Cluster, round: string, replica?: Replica): Promise<void> {
   await eventually(30_000, `a turn of ${round} to begin`, () =>
     beginningsOf(cluster, round).some(({ port }) => replica === undefined || port === replica.port),
   )
 }
 
-/** Until another replica has begun anew what this one had begun. */
-export async function takenOver(cluster: Cluster, round: string, from: Replica): Promise<void> {
+/** Waits until another replica has begun an attempt of a turn that `from` had begun. */
+export async function untilTakenOver(cluster: Cluster, round: string, from: Replica): Promise<void> {
   await eventually(60_000, `a turn of ${round} to be taken over`, () => {
     const beginnings = beginningsOf(cluster, round)
     const lost = new Set(beginnings.filter(({ port }) => port === from.port).map(({ task }) => task))

@@ -1,4 +1,4 @@
-// One replica: an agent that counts, on the store it is given. Runs the built library, as users do.
+// One replica: an agent that counts, on the given store. Runs the built library, as users do.
 import { appendFileSync } from 'node:fs'
 import { agent, serve, working } from '../../../dist/index.js'
 
@@ -13,7 +13,7 @@ const pause = (ms, signal) =>
     })
   })
 
-/** `count N MS`: N chunks, MS apart. Does no harm when it runs twice, and says so. */
+/** `count N MS`: sends N chunks, MS apart. Its turns can safely run twice, as `onCrash` declares. */
 const card = { name: 'Counter', onCrash: { attempts: 20 }, capabilities: { pushNotifications: true } }
 const counter = agent(card, async function* (turn) {
   const [, count = '1', ms = '0'] = turn.text.split(' ')

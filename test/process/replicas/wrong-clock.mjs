@@ -1,4 +1,4 @@
-// Loaded before a replica: its clock is wrong by `CLOCK_ERROR_MS`.
+// Imported before a replica starts: shifts the clock by `CLOCK_ERROR_MS`.
 const errorMs = Number(process.env.CLOCK_ERROR_MS)
 const RightDate = Date
 

@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 
-export interface MeddlingProxy extends AsyncDisposable {
+export interface FilteringProxy extends AsyncDisposable {
   /** The address of the database through the proxy. */
   readonly address: string
   /** The number of connected clients. */
@@ -13,44 +13,44 @@ export interface MeddlingProxy extends AsyncDisposable {
 }
 
 /** Decides about a message of the database by its type (`A`: a notification, `D`: a row, `C`: done). */
-export type Meddle = (type: string) => 'pass' | 'drop' | 'cut'
+export type MessageFilter = (type: string) => 'pass' | 'drop' | 'cut'
 
-export async function meddlingProxy(address: string, meddle: Meddle): Promise<MeddlingProxy> {
+export async function filteringProxy(address: string, filter: MessageFilter): Promise<FilteringProxy> {
   const target = new URL(address)
   const open = new Set<Socket>()
   const clients = new Set<Socket>()
   let abandon: (() => void)[] = []
-  const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname)
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
     let isAbandoned = false
     const end = () => {
-      near.destroy()
-      if (!isAbandoned) far.destroy()
+      client.destroy()
+      if (!isAbandoned) upstream.destroy()
     }
-    clients.add(near)
-    near.on('close', () => clients.delete(near))
+    clients.add(client)
+    client.on('close', () => clients.delete(client))
     abandon.push(() => {
       isAbandoned = true
-      near.unpipe(far)
-      near.destroy()
+      client.unpipe(upstream)
+      client.destroy()
     })
-    for (const socket of [near, far]) {
+    for (const socket of [client, upstream]) {
       open.add(socket)
       socket.on('error', end)
       socket.on('close', end)
     }
-    near.pipe(far)
+    client.pipe(upstream)
     let rest = Buffer.alloc(0)
-    far.on('data', (bytes: Buffer) => {
+    upstream.on('data', (bytes: Buffer) => {
       rest = Buffer.concat([rest, bytes])
       // One byte for the type, then the length, which includes itself.
       while (rest.length >= 5 && rest.length >= 1 + rest.readUInt32BE(1)) {
         const length = 1 + rest.readUInt32BE(1)
         const message = rest.subarray(0, length)
         rest = rest.subarray(length)
-        const verdict = meddle(String.fromCharCode(message[0] as number)) // a message has at least five bytes
+        const verdict = filter(String.fromCharCode(message[0] as number)) // a message has at least five bytes
         if (verdict === 'cut') return end()
-        if (verdict === 'pass') near.write(message)
+        if (verdict === 'pass') client.write(message)
       }
     })
   })

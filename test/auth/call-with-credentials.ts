@@ -11,7 +11,7 @@ export const mirror = agent('Mirror', async function* ({ caller }) {
   yield JSON.stringify(caller)
 })
 
-export interface Entry {
+export interface CallOutcome {
   /** Present if the call was accepted. */
   readonly caller?: Caller
   /** `UNAUTHENTICATED`, `PERMISSION_DENIED`, `UNAVAILABLE`… if it was rejected. */
@@ -27,12 +27,12 @@ export interface Presented {
 }
 
 /** Sends a message; `metadata` is the message's. */
-export type Enter = (url: string, presented?: Presented) => Promise<Entry>
+export type CallWith = (url: string, presented?: Presented) => Promise<CallOutcome>
 
 const names: Readonly<Record<number, string>> = { 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 503: 'UNAVAILABLE' }
 
-const overHttp: Enter = async (url, { headers, tls, metadata } = {}) => {
-  const answer = await new Promise<string | Entry>((resolve, reject) => {
+const overHttp: CallWith = async (url, { headers, tls, metadata } = {}) => {
+  const answer = await new Promise<string | CallOutcome>((resolve, reject) => {
     const request = (tls ? httpsRequest : httpRequest)(
       `${url}message:send`,
       { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, ...tls },
@@ -62,7 +62,7 @@ const service = loadSync(proto, { enums: String, defaults: false })['lf.a2a.v1.A
   MethodDefinition<Json, Json>
 >
 
-const overGrpc: Enter = async (url, { headers = {}, tls, metadata } = {}) => {
+const overGrpc: CallWith = async (url, { headers = {}, tls, metadata } = {}) => {
   const { path, requestSerialize, responseDeserialize } = service.SendMessage as MethodDefinition<Json, Json> // the service has this method
   const channel = tls
     ? credentials.createSsl(bytes(tls.ca), bytes(tls.key) ?? null, bytes(tls.cert) ?? null)
@@ -78,7 +78,7 @@ const overGrpc: Enter = async (url, { headers = {}, tls, metadata } = {}) => {
     ...(metadata && { metadata: { fields: Object.fromEntries(fields) } }),
   }
   try {
-    const answer = await new Promise<Json | Entry>((resolve) => {
+    const answer = await new Promise<Json | CallOutcome>((resolve) => {
       const done = (error: ServiceError | null, given: Json = {}) => {
         if (!error) return resolve(given)
         const challenge = error.metadata.get('www-authenticate')[0]
@@ -89,7 +89,7 @@ const overGrpc: Enter = async (url, { headers = {}, tls, metadata } = {}) => {
       }
       client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { message }, sent, done)
     })
-    return 'refused' in answer ? (answer as Entry) : { caller: callerIn(answer) }
+    return 'refused' in answer ? (answer as CallOutcome) : { caller: callerIn(answer) }
   } finally {
     client.close()
   }
@@ -104,7 +104,7 @@ function callerIn(answer: unknown): Caller {
   return JSON.parse(task.artifacts[0]?.parts.map(({ text }) => text).join('') ?? '') as Caller
 }
 
-export const waysIn: readonly (readonly [name: string, enter: Enter])[] = [
+export const bindings: readonly (readonly [name: string, callWith: CallWith])[] = [
   ['HTTP', overHttp],
   ['gRPC', overGrpc],
 ]
