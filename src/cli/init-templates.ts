@@ -11,7 +11,7 @@ export interface Project {
 /** File contents by path. */
 export function filesOf(project: Project): ReadonlyMap<string, string> {
   const isTyped = project.language === 'typescript'
-  const source = (text: string) => (isTyped ? text : `// @ts-check\n${text}`)
+  const source = (text: string) => (isTyped ? text : `// @ts-check\n${text.replaceAll("'./agent.ts'", "'./agent.js'")}`)
   const path = (name: string) => (isTyped ? `src/${name}.ts` : `${name}.js`)
   return new Map([
     ['package.json', json(packageOf(project))],
@@ -60,6 +60,9 @@ const typescriptSettings = {
     strict: true,
     noUncheckedIndexedAccess: true,
     verbatimModuleSyntax: true,
+    // Node 22.18 runs sources whose types it can remove and whose imports name the files.
+    erasableSyntaxOnly: true,
+    rewriteRelativeImportExtensions: true,
     skipLibCheck: true,
     rootDir: 'src',
     outDir: 'dist',
@@ -116,7 +119,7 @@ export default agent(
 }
 
 const serverSource = `import { serve } from 'dragoman'
-import agent from './agent.js'
+import agent from './agent.ts'
 
 const port = Number(process.env.PORT ?? 8001)
 const served = await serve(agent, {
@@ -152,7 +155,7 @@ const testSource = `import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { serve } from 'dragoman'
 import { connect } from 'dragoman/client'
-import agent from './agent.js'
+import agent from './agent.ts'
 
 describe(agent.card.name, async () => {
   const served = await serve(agent)
@@ -182,7 +185,7 @@ describe(agent.card.name, async () => {
 function readme({ name, language }: Project, path: (name: string) => string): string {
   const note =
     language === 'typescript'
-      ? 'It is written in TypeScript; every script compiles to `dist/` first.'
+      ? 'It is written in TypeScript; every script compiles to `dist/` first. Node 22.18 and newer also run the sources: `node src/server.ts`.'
       : 'It is written in JavaScript with type checks (`// @ts-check`) and needs no build.'
   return `# ${name}
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { isObject } from '../../model/is-object.js'
 import { trimEnd } from '../../model/trim-end.js'
 import { addOutputOption } from '../agent-options.js'
@@ -16,8 +16,7 @@ const require = createRequire(import.meta.url)
 
 interface Options {
   readonly name?: string
-  readonly typescript?: true
-  readonly javascript?: true
+  readonly js?: true
   readonly force?: true
   readonly output: Format
 }
@@ -28,8 +27,7 @@ export function initCommand(): Command {
       .description('Create a project: an agent, its server, a client and a test')
       .argument('[dir]', 'folder to write to', '.')
       .option('--name <name>', 'name of the agent (default: the name of the folder)')
-      .addOption(new Option('--javascript', 'write JavaScript with type checks (default)').conflicts('typescript'))
-      .addOption(new Option('--typescript', 'write TypeScript, compiled by tsc'))
+      .option('--js', 'write JavaScript with type checks instead of TypeScript')
       .option('--force', 'overwrite existing files'),
   )
     .addHelpText(
@@ -37,10 +35,10 @@ export function initCommand(): Command {
       `
 Examples:
   dragoman init my-agent
-  dragoman init my-agent --name Greeter --typescript
+  dragoman init my-agent --name Greeter --js
 
-JavaScript is the default, because Node 20 runs it without a build, and editors check its types too. If a file exists, the
-command writes nothing, unless --force is given. Run \`npm install\` afterwards.`,
+The scripts of the project compile TypeScript with tsc; JavaScript needs no build. If a file exists, the command writes
+nothing, unless --force is given. Run \`npm install\` afterwards.`,
     )
     .action(async (folder: string, options: Options) => {
       const output = new Output(options.output)
@@ -62,7 +60,7 @@ command writes nothing, unless --force is given. Run \`npm install\` afterwards.
     })
 }
 
-function projectFor(root: string, { name, typescript }: Options): Project {
+function projectFor(root: string, { name, js }: Options): Project {
   const own = require('dragoman/package.json') as {
     readonly version: string
     readonly devDependencies: Readonly<Record<string, string>>
@@ -72,7 +70,7 @@ function projectFor(root: string, { name, typescript }: Options): Project {
   return {
     name: given,
     packageName: packageName(basename(root)) || packageName(given) || 'agent',
-    language: typescript ? 'typescript' : 'javascript',
+    language: js ? 'javascript' : 'typescript',
     versions: {
       dragoman: sourceOf(dirname(require.resolve('dragoman/package.json')), own.version),
       // The versions that this package is tested with.
