@@ -107,9 +107,24 @@ describe('connect', () => {
       [{ status: 200 }, 'an object'],
     ])('rejects a handler that returns %j', async (returned, described) => {
       const message = `The handler returned ${described}, expected a Response`
-      const handle = (async () => returned) as unknown as () => Promise<Response>
-      await expect(connect(handle, { retry: { attempts: 1 } })).rejects.toThrow(message)
-      await expect(connect({ fetch: handle }, { retry: { attempts: 1 } })).rejects.toThrow(message)
+      const urls: string[] = []
+      const handle = (async ({ url }: Request) => {
+        urls.push(url)
+        return returned
+      }) as unknown as (request: Request) => Promise<Response>
+      await expect(connect(handle)).rejects.toThrow(message)
+      // One attempt for each address at which a card may be.
+      expect(urls.length).toBe(new Set(urls).size)
+      await expect(connect({ fetch: handle })).rejects.toThrow(message)
+      const afterCard = async (request: Request) =>
+        request.url.includes('/.well-known/') ? await handler.fetch(request) : await handle(request)
+      const handler = await createHandler(echoAgent, { dialects: ['v1'] })
+      await using client = await connect(afterCard)
+      urls.length = 0
+      await expect(client.getTask({ id: 'any' })).rejects.toThrow(message)
+      // One attempt for each interface of the card.
+      expect(urls.length).toBe(new Set(urls).size)
+      await handler.close()
     })
 
     it('copies requests and results of a service', async () => {

@@ -34,10 +34,11 @@ export async function answerUnlessAborted(
   return new Response(body.pipeThrough(new TransformStream(), { signal }), { status, statusText, headers })
 }
 
-/** Frameworks have `Response` classes of their own, so the members decide. */
+/** Frameworks have `Response` classes of their own, so the members decide. A retry would get the same value. */
 function assertResponse(value: unknown): void {
   const isResponse = isObject(value) && typeof value.status === 'number' && isObject(value.headers) && 'body' in value
-  if (!isResponse) throw new TypeError(`The handler returned ${describeValue(value)}, expected a Response`)
+  if (!isResponse)
+    throw new TransportError('bad-answer', `The handler returned ${describeValue(value)}, expected a Response`)
 }
 
 interface InProcessClientOptions {
