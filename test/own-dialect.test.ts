@@ -1,7 +1,7 @@
 import { agent, artifact, connect, serve, textOf } from 'dragoman'
 import { type CardDocument, createPushReceiver, type PushDelivery } from 'dragoman/client'
-import type { Dialect } from 'dragoman/dialects'
-import { createHandler } from 'dragoman/server'
+import { type Dialect, findDialect, type JsonRpcForm, type RestForm, type RestRoute } from 'dragoman/dialects'
+import { createHandler, type DialectChoice } from 'dragoman/server'
 import { dialectContract } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { toy, toyClient } from './fixtures/toy-dialect/index.js'
@@ -136,6 +136,83 @@ describe('a dialect of the user', () => {
       'toy and v0.3 have the same method message/send',
     )
     const handler = await createHandler(shout, { dialects: ['v0.3', { dialect: sameMethod, path: '/toy' }] })
+    await handler.close()
+  })
+
+  const { jsonrpc, ...formless } = toy
+  const withRoutes = (name: string, routes: readonly (readonly [RestRoute['method'], string])[]): Dialect => ({
+    ...formless,
+    name,
+    versions: [],
+    rest: {
+      ...(findDialect('v1')?.rest as RestForm),
+      routes: routes.map(([method, path]) => ({ method, path, operation: 'getTask' })),
+    },
+  })
+  const withPaths = (name: string, paths: readonly string[]): Dialect => ({
+    ...formless,
+    name,
+    versions: [],
+    jsonrpc: { ...(jsonrpc as JsonRpcForm), paths },
+  })
+
+  it.each<[string, DialectChoice, string]>([
+    [
+      'a route of the package',
+      ['v1', withRoutes('own', [['POST', '/message:send']])],
+      'own and v1 have the same path POST /message:send',
+    ],
+    [
+      'a parameter of the package',
+      ['v1', withRoutes('own', [['GET', '/tasks/mine']])],
+      'own and v1 have the same path GET /tasks/mine',
+    ],
+    [
+      'an own parameter',
+      ['task-rest', withRoutes('own', [['POST', '/{some}/send']])],
+      'own and task-rest have the same path POST /tasks/send',
+    ],
+    [
+      'a route of another own one',
+      [withRoutes('one', [['GET', '/a/{x}']]), withRoutes('two', [['GET', '/a/{y}']])],
+      'one and two have the same path GET /a/x',
+    ],
+    [
+      'a path of the package',
+      ['invoke', withPaths('own', ['/a2a/invoke'])],
+      'own and invoke have the same path POST /a2a/invoke',
+    ],
+    [
+      'a path and a route of own ones',
+      [withPaths('one', ['/a/']), withRoutes('two', [['POST', '/a']])],
+      'one and two have the same path POST /a',
+    ],
+    [
+      'the paths of own ones',
+      [withPaths('one', ['/a']), withPaths('two', ['/a/'])],
+      'one and two have the same method toy.say',
+    ],
+    [
+      'a pinned path',
+      [{ dialect: 'v1', path: '/a' }, withRoutes('own', [['GET', '/a/{x}']])],
+      'own has the path GET /a/x, and v1 is pinned to /a: give v1 another path',
+    ],
+    [
+      'the path of a pinned own one',
+      [{ dialect: toy, path: '/a' }, withPaths('own', ['/a'])],
+      'own has the path POST /a, and toy is pinned to /a',
+    ],
+  ])('cannot claim %s', async (_, dialects, problem) => {
+    await expect(createHandler(shout, { dialects })).rejects.toThrow(problem)
+  })
+
+  it('can claim paths that no other dialect has', async () => {
+    const own = withRoutes('own', [
+      ['GET', '/message:send'],
+      ['POST', '/b/{x}/y'],
+    ])
+    const dialects = ['v1', own, withPaths('two', ['/b']), { dialect: withPaths('three', ['/b']), path: '/bb' }]
+    const handler = await createHandler(shout, { dialects })
     await handler.close()
   })
 

@@ -1,5 +1,6 @@
 /** The dialects that a server offers: recognised by the request, or pinned to paths. */
 import type { Dialect } from '../dialects/dialect.js'
+import { createRouter } from '../dialects/rest-route.js'
 import { chosenDialects, createDialects, type DialectChoice, type DialectOptions } from '../dialects/servers.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { reserved } from './mounts.js'
@@ -25,7 +26,10 @@ export function offeredDialects(choice?: DialectChoice, options: DialectOptions 
   assertDistinct([...recognised])
   // Recognition prefers newer dialects, so the order of this package counts, then that of the user's own ones.
   const own = [...recognised].filter((dialect) => !known.includes(dialect))
-  for (const dialect of own) for (const other of recognised) if (other !== dialect) assertSeparate(dialect, other)
+  for (const dialect of own) {
+    for (const other of recognised) if (other !== dialect) assertSeparate(dialect, other)
+    assertReachable(dialect, pinned)
+  }
   return { recognised: [...known.filter((dialect) => recognised.has(dialect)), ...own], pinned }
 }
 
@@ -44,18 +48,51 @@ function assertDistinct(recognised: readonly Dialect[]): void {
   }
 }
 
-/** Throws if a dialect of the user would take calls of another one: by a version, or by a method at the same address. */
+/** Throws if a dialect of the user would take calls of another one: by a version, a path, or a method at one address. */
 function assertSeparate(own: Dialect, other: Dialect): void {
   const advice = `pin ${own.name} to a path: { dialect: …, path: '/${own.name}' }`
   const version = own.versions.find((each) => other.versions.includes(each))
   if (version !== undefined)
     throw new TypeError(`${own.name} and ${other.name} have the same version ${version}: ${advice}`)
-  const [paths, otherPaths] = [own, other].map(({ jsonrpc }) => jsonrpc?.paths ?? [''])
-  if (!paths?.some((path) => otherPaths?.includes(path))) return
+  const route = sharedRoute(own, other) ?? sharedRoute(other, own)
+  if (route !== undefined) throw new TypeError(`${own.name} and ${other.name} have the same path ${route}: ${advice}`)
+  const otherPaths = rpcPathsOf(other)
+  if (!rpcPathsOf(own).some((path) => otherPaths.includes(path))) return
   const methods = [...(own.jsonrpc?.methods.keys() ?? [])]
   const method = methods.find((each) => other.jsonrpc?.methods.has(each))
   if (method !== undefined)
     throw new TypeError(`${own.name} and ${other.name} have the same method ${method}: ${advice}`)
+}
+
+function rpcPathsOf({ jsonrpc }: Dialect): readonly string[] {
+  return jsonrpc ? (jsonrpc.paths ?? ['']).map(withoutTrailingSlashes) : []
+}
+
+/** The paths of a dialect that is not pinned, with their methods. Parameters have a value: `GET /tasks/id`. */
+function pathsOf(dialect: Dialect): readonly (readonly [method: string, path: string])[] {
+  const routes = (dialect.rest?.routes ?? []).map(
+    ({ method, path }) => [method, path.replace(/\{(\w+)\}/g, '$1')] as const,
+  )
+  return [...rpcPathsOf(dialect).map((path) => ['POST', path] as const), ...routes]
+}
+
+/** The method and the path of one dialect that the other one's HTTP+JSON form serves too. */
+function sharedRoute(dialect: Dialect, { rest }: Dialect): string | undefined {
+  const find = createRouter(rest?.routes ?? [])
+  return pathsOf(dialect)
+    .find(([method, path]) => find(method, path))
+    ?.join(' ')
+}
+
+/** Throws for a path of the user's dialect at or below a pinned path, where the pinned dialect takes all requests. */
+function assertReachable(own: Dialect, pinned: OfferedDialects['pinned']): void {
+  for (const [pin, other] of pinned) {
+    const [method, path] = pathsOf(own).find(([, each]) => `${each}/`.startsWith(`${pin}/`)) ?? []
+    if (path !== undefined)
+      throw new TypeError(
+        `${own.name} has the path ${method} ${path}, and ${other.name} is pinned to ${pin}: give ${other.name} another path`,
+      )
+  }
 }
 
 /** Returns undefined for the agent's own address. Dialects with fixed paths have no other address there. */
