@@ -26,12 +26,5 @@ export { type Auth, allOf, type Requirement, withScopes } from './requirement.js
 
 // Extend: write a scheme
 
-export type {
-  AuthScheme,
-  Connection,
-  Credentials,
-  NamedCaller,
-  Shortfall,
-  Verdict,
-  VerifiedCertificate,
-} from './scheme.js'
+export type { Connection, VerifiedCertificate } from '../model/connection.js'
+export type { AuthScheme, Credentials, NamedCaller, Shortfall, Verdict } from './scheme.js'

@@ -1,12 +1,6 @@
+import type { VerifiedCertificate } from '../model/connection.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
-import {
-  type AuthScheme,
-  foreignId,
-  type NamedCaller,
-  type Verdict,
-  type VerifiedCertificate,
-  verdictOf,
-} from './scheme.js'
+import { type AuthScheme, foreignId, type NamedCaller, type Verdict, verdictOf } from './scheme.js'
 
 /** The member of a certificate that names the caller. There must be exactly one name of its kind. */
 export type CertificateName = 'commonName' | 'dns' | 'uri' | 'email' | 'fingerprint'

@@ -7,29 +7,8 @@
  * never the `alice` of a list of keys.
  */
 import type { SecurityScheme } from '../model/agent-card.js'
+import type { Connection } from '../model/connection.js'
 import type { Caller } from '../model/service.js'
-
-/** A client certificate that a trusted authority has signed. */
-export interface VerifiedCertificate {
-  /** The subject's common name; absent if there is none or several. */
-  readonly commonName?: string
-  /** Its other names with their kinds: `DNS:agent.example`, `URI:spiffe://example/agent`. */
-  readonly altNames: readonly string[]
-  /** SHA-256 of the certificate, in lower-case hexadecimal digits. */
-  readonly fingerprint: string
-  /** The certificate itself (DER). */
-  readonly raw: Uint8Array
-}
-
-/** The connection that a request arrived on. */
-export interface Connection {
-  /** The network address of the peer, if known. */
-  readonly address?: () => string | undefined
-  /** The certificate of the peer, if a trusted authority has signed it. */
-  readonly certificate?: () => VerifiedCertificate | undefined
-  /** Receives the caller once its credentials are verified. */
-  readonly onCaller?: (caller: Caller) => void
-}
 
 /** The headers and the connection of a request, as schemes read them. */
 export interface Credentials extends Connection {

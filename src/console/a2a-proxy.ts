@@ -5,6 +5,7 @@ import type { StreamResponse } from '../model/event.js'
 import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { type AgentService, anonymous, type CallContext, type ReadAhead, type StreamItem } from '../model/service.js'
+import { FetchExchange, toResponse } from '../server/fetch.js'
 import { createJsonRpcServer } from '../transports/jsonrpc/server.js'
 import { defaultRequestLimits } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -33,7 +34,7 @@ export function createA2aProxy(connections: Connections, heartbeats = new Heartb
       createdIn: async () => undefined,
       onError: () => undefined,
     })
-    const response = await answer(request, { caller: anonymous })
+    const response = toResponse(await answer(new FetchExchange(request), { caller: anonymous }))
     if (logged) response.headers.set(callHeader, logged.id)
     return response
   }

@@ -1,8 +1,8 @@
 /** The console as a function from `Request` to `Response`, and behind a port. */
 
 import { randomBytes } from 'node:crypto'
-import type { Connection } from '../auth/scheme.js'
 import type { CredentialSources } from '../client/credentials/credential.js'
+import type { Connection } from '../model/connection.js'
 import { A2AError, type ErrorCode } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'

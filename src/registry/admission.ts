@@ -1,7 +1,8 @@
 /** Authenticates callers of a registry and applies rate limits. */
 import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
-import type { AuthScheme, Connection } from '../auth/scheme.js'
+import type { AuthScheme } from '../auth/scheme.js'
 import { isRefused, type Refused } from '../model/admission.js'
+import type { Connection } from '../model/connection.js'
 import { anonymous, type Caller } from '../model/service.js'
 import { addressKey } from '../net/addresses.js'
 import { RegistryError } from '../registry-client/registry-error.js'

@@ -1,6 +1,6 @@
 /** The registry as a function from `Request` to `Response`, and behind a port. */
 import type { Auth } from '../auth/requirement.js'
-import type { Connection } from '../auth/scheme.js'
+import type { Connection } from '../model/connection.js'
 import type { Log } from '../model/log.js'
 import { assertOptions, either, type NamesOf, namesIn } from '../model/option-names.js'
 import type { Caller } from '../model/service.js'
@@ -8,6 +8,7 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { settleLog } from '../server/default-log.js'
+import { FetchExchange, toResponse } from '../server/fetch.js'
 import { createHealth, createReadiness } from '../server/health.js'
 import { assertPublicUrl, createHostCheck, type HostCheck, hostFault, hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
@@ -158,7 +159,7 @@ function createFetch(groups: readonly RouteGroup[], deps: FetchDeps): Registry['
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
   const answer = async (group: RouteGroup, request: Request, connection: Connection | undefined): Promise<Response> => {
-    const fault = isOwnHost && hostFault(request, isOwnHost)
+    const fault = isOwnHost && hostFault(new FetchExchange(request), isOwnHost)
     if (fault !== undefined) throw new RegistryError('FORBIDDEN', fault)
     // Browsers let any web page send simple requests, such as forms, to any address.
     if (!isAllowedOrigin(request.headers.get('origin')))
@@ -169,8 +170,8 @@ function createFetch(groups: readonly RouteGroup[], deps: FetchDeps): Registry['
   }
   return async (request, connection) => {
     const url = new URL(request.url)
-    const known = health(request, url.pathname)
-    if (known) return await known
+    const known = health(request.method, url.pathname)
+    if (known) return toResponse(await known)
     const group = groups.find((each) => each.owns(url.pathname)) ?? (groups[0] as RouteGroup) // the list is not empty
     try {
       return await answer(group, request, connection)

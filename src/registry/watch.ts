@@ -4,8 +4,9 @@
  */
 import { RegistryError } from '../registry-client/registry-error.js'
 import type { RegistryEvent } from '../registry-client/registry-messages.js'
+import { toResponse } from '../server/fetch.js'
 import type { RecordChange, RecordStore } from '../stores/records.js'
-import { frame, type Heartbeats, sseBody, sseHeaders } from '../transports/sse.js'
+import { frame, type Heartbeats, SseFeed, sseHeaders } from '../transports/sse.js'
 import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'
 import type { RegistryLimits } from './registry-limits.js'
 
@@ -50,7 +51,7 @@ export class Watches {
     const rest = watcher.texts()
     const first = rest.next()
     first.catch(() => undefined) // reported to the reader of the stream
-    const body = sseBody({
+    const body = new SseFeed<string>({
       first,
       rest,
       encode: (text) => text,
@@ -62,7 +63,7 @@ export class Watches {
       onGone: () => watcher.stop(),
       heartbeats,
     })
-    return new Response(body, { headers: sseHeaders })
+    return toResponse({ status: 200, headers: sseHeaders, body })
   }
 
   close(): void {

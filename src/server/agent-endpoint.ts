@@ -1,22 +1,22 @@
 /** Answers the requests below the path of one agent: its cards, its bindings and dialects, its tenants. */
 import type { Admit } from '../auth/admit.js'
-import type { Connection } from '../auth/scheme.js'
 import type { Dialect } from '../dialects/dialect.js'
 import { type AuthResult, isRefused, type Refused } from '../model/admission.js'
 import type { AgentCard, Binding } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
-import { anonymous } from '../model/service.js'
+import { anonymous, type Caller } from '../model/service.js'
 import { readTraceContext } from '../model/trace-context.js'
 import { refusedCall } from '../transports/call-record.js'
+import { type Answer, type Exchange, jsonHeaders, withHeaders } from '../transports/exchange.js'
 import { createJsonRpcServer, type JsonRpcServer, maxPeekBytes } from '../transports/jsonrpc/server.js'
-import { assertJson, parseJson, readBody } from '../transports/read-json.js'
-import { createRestServer, type RestCall, type RestServer } from '../transports/rest/server.js'
+import { assertJson, parseJson } from '../transports/read-json.js'
+import { createRestServer, type RestTarget } from '../transports/rest/server.js'
 import { type BindingHandler, type IncomingCall, parameterHeaders } from '../transports/transport.js'
 import type { OriginCheck } from './hosts.js'
 import type { OfferedDialects } from './offered-dialects.js'
-import type { CurrentCards } from './well-known.js'
-import { createCardServer } from './well-known.js'
+import { credentialsOf } from './refusal.js'
+import { type CurrentCards, createCardServer } from './well-known.js'
 
 interface EndpointDeps {
   /** The card in its v1.0 form. */
@@ -25,7 +25,7 @@ interface EndpointDeps {
   readonly url: string
   readonly offered: OfferedDialects
   /** Shared by all bindings of this agent; each binding sets its own dialects. */
-  readonly endpoint: BindingHandler
+  readonly handler: BindingHandler
   readonly cards: CurrentCards
   readonly startedMs: number
   /** Authenticates a request. Absent: every caller is `anonymous`. */
@@ -38,93 +38,92 @@ interface EndpointDeps {
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
-export type AgentEndpoint = (request: Request, path: string, connection?: Connection) => Promise<Response>
+export type AgentEndpoint = (exchange: Exchange, path: string) => Answer | Promise<Answer>
 
-/** The properties of a call that are known before its caller is authenticated. */
-type From = Omit<IncomingCall, 'caller' | 'body'>
-
+/** A call whose caller is not authenticated yet. */
 interface PendingCall {
-  readonly request: Request
+  readonly exchange: Exchange
   readonly path: string
   readonly target: CallTarget
-  readonly from: From
+  readonly tenant: string | undefined
 }
 
 export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
-  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, isFromHere, protectsCard } = deps
-  const showFrontPage = async () => frontPage(card, url)
-  const findTarget = createFindTarget(endpoint)
-  const findCard = createCardServer(cards, {
+  const { card, url, offered, handler, cards, startedMs, admit, tenants, isFromHere, protectsCard } = deps
+  const page = frontPage(card, url)
+  const findTarget = createFindTarget(handler)
+  const cardServer = createCardServer(cards, {
     startedMs,
     isProtected: protectsCard,
-    vary: protectsCard ? endpoint.vary : parameterHeaders.version,
-    refuse: (request, error) => findTarget(request, '/.well-known/').refuse(error),
+    vary: protectsCard ? handler.vary : parameterHeaders.version,
+    refuse: (exchange, error) => findTarget(exchange.method, '/.well-known/').refuse(exchange, error),
   })
   // Longer paths first, so that a pinned path below another one wins.
   const byLength = [...offered.pinned].sort(([a], [b]) => b.length - a.length)
   const pinned = byLength.map(([path, dialect]) => ({
     path,
-    find: createFindTarget({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
+    find: createFindTarget({ ...handler, dialects: [dialect] }, { isPinned: true }),
   }))
-
-  const refuse = async (
-    { request, target, from }: PendingCall,
-    { refused, challenge, caller }: Refused,
-  ): Promise<Response> => {
-    endpoint.onError(refused)
-    // Ignore trace headers from unauthenticated callers.
-    const trace = caller && readTraceContext((name) => request.headers.get(name))
-    refusedCall(endpoint.observe, { ...from, caller, binding: target.binding, trace }, refused)
-    const response = await target.refuse(refused)
-    if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
-    return response
+  /** A path pinned to a dialect wins over recognition by content. */
+  const targetOf: FindTarget = (method, path) => {
+    for (const each of pinned) {
+      if (path === each.path || path.startsWith(`${each.path}/`)) return each.find(method, path.slice(each.path.length))
+    }
+    return findTarget(method, path)
   }
-  const enter = (pending: PendingCall, admission: AuthResult): Promise<Response> => {
-    const { request, path, target, from } = pending
+  // Only observers need the address.
+  const addressOf = ({ connection }: Exchange) => connection?.address
+  const incomingOf = (exchange: Exchange, caller: Caller, tenant?: string): IncomingCall => {
+    const address = handler.observe && addressOf(exchange)
+    return tenant === undefined ? { caller, address } : { caller, address, tenant }
+  }
+
+  const refuse = async ({ exchange, target, tenant }: PendingCall, refusal: Refused): Promise<Answer> => {
+    const { refused, challenge, caller } = refusal
+    handler.onError(refused)
+    if (handler.observe) {
+      // Ignore trace headers from unauthenticated callers.
+      const trace = caller && readTraceContext((name) => exchange.headers.get(name))
+      const start = { address: addressOf(exchange), tenant, caller, binding: target.binding, trace }
+      refusedCall(handler.observe, start, refused)
+    }
+    const answer = await target.refuse(exchange, refused)
+    return challenge === undefined ? answer : withHeaders(answer, { 'www-authenticate': challenge })
+  }
+  const enter = (pending: PendingCall, admission: AuthResult): Answer | Promise<Answer> => {
+    const { exchange, path, target, tenant } = pending
     if (isRefused(admission)) return refuse(pending, admission)
-    const isHidden = from.tenant !== undefined && !endpoint.hasTenant(from.tenant, admission)
     // For callers that may not use a tenant, its name is a path that does not exist.
-    if (isHidden)
-      return targetOf(request, path, pinned, findTarget).answer({ caller: admission, address: from.address })
-    return target.answer({ ...from, caller: admission })
+    if (tenant !== undefined && !handler.hasTenant(tenant, admission))
+      return targetOf(exchange.method, path).answer(exchange, incomingOf(exchange, admission))
+    return target.answer(exchange, incomingOf(exchange, admission, tenant))
   }
 
-  return (request, path, connection) => {
-    const answerCard = findCard(request, path)
-    if (answerCard && !protectsCard) return answerCard()
+  return (exchange, path) => {
+    const { method } = exchange
+    const isCard = cardServer.has(method, path)
+    if (isCard && !protectsCard) return cardServer.answer(exchange, path)
     const { tenant, rest } = placeOf(path, tenants)
-    const found = targetOf(request, rest, pinned, findTarget)
-    const isVisited = found.isNotFound && cards.first.unversioned && isVisit(request, rest)
-    const answer = answerCard ?? (isVisited ? showFrontPage : undefined)
-    const target = answer ? { ...found, answer } : found
-    const address = connection?.address
-    const from: From = tenant === undefined ? { address } : { address, tenant }
-    const pending: PendingCall = { request, path, target, from }
-    if (!isFromHere(request)) {
+    const found = targetOf(method, rest)
+    const pending: PendingCall = { exchange, path, target: found, tenant }
+    const isVisited = found.isNotFound && cards.first.unversioned && isVisit(exchange, rest)
+    if (isCard || isVisited) {
+      const answer = () => (isCard ? cardServer.answer(exchange, path) : page)
+      Object.assign(pending, { target: { ...found, answer } })
+    }
+    if (!isFromHere(exchange)) {
       return refuse(pending, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') })
     }
+    if (!admit) return enter(pending, anonymous)
     const fail = (caught: unknown) => refuse(pending, { refused: A2AError.from(caught) })
     try {
-      const admission = admit ? admit({ ...connection, headers: request.headers, url: request.url }) : anonymous
+      const admission = admit(credentialsOf(exchange))
       if (!(admission instanceof Promise)) return enter(pending, admission)
       return admission.then((settled) => enter(pending, settled)).catch(fail)
     } catch (caught) {
       return fail(caught)
     }
   }
-}
-
-/** A path pinned to a dialect wins over recognition by content. */
-function targetOf(
-  request: Request,
-  path: string,
-  pinned: readonly { readonly path: string; readonly find: FindTarget }[],
-  findTarget: FindTarget,
-): CallTarget {
-  for (const each of pinned) {
-    if (path === each.path || path.startsWith(`${each.path}/`)) return each.find(request, path.slice(each.path.length))
-  }
-  return findTarget(request, path)
 }
 
 /** A tenant prefix exists only where one is configured. */
@@ -149,50 +148,49 @@ interface CallTarget {
   readonly isNotFound?: true
   /** Absent if the body decides it, or if no binding serves the path. */
   readonly binding?: Binding
-  answer(call: IncomingCall): Promise<Response>
+  answer(exchange: Exchange, call: IncomingCall): Answer | Promise<Answer>
   /** Encodes the error in the caller's dialect. */
-  refuse(error: A2AError): Promise<Response>
+  refuse(exchange: Exchange, error: A2AError): Answer | Promise<Answer>
 }
 
 /** Finds the target by method and path; for unknown paths one that answers "not found". */
-type FindTarget = (request: Request, path: string) => CallTarget
+type FindTarget = (method: string, path: string) => CallTarget
 
 /** A pinned dialect has its JSON-RPC endpoint at the root of its pinned path. */
 interface TargetOptions {
   readonly isPinned?: boolean
 }
 
-function createFindTarget(endpoint: BindingHandler, { isPinned = false }: TargetOptions = {}): FindTarget {
-  const rpcByPath = createRpcServers(endpoint, isPinned)
-  const restDialects = endpoint.dialects.filter(({ rest }) => rest)
-  const rest = restDialects.length > 0 ? createRestServer({ ...endpoint, dialects: restDialects }) : undefined
-  return (request, path) => {
-    const rpc = request.method === 'POST' ? rpcByPath.get(path) : undefined
-    const route = rest?.find(request, path)
-    if (rpc && route) return mixedTarget(endpoint, request, rpc, route)
-    if (rpc) {
-      return {
-        binding: 'JSONRPC',
-        answer: (call) => rpc.answer(request, call),
-        refuse: (error) => rpc.refuse(request, error),
-      }
-    }
-    if (route) return { binding: 'HTTP+JSON', answer: route.answer, refuse: async (error) => route.refuse(error) }
-    return notFoundTarget(endpoint, request, path, rest, rpcByPath)
+function createFindTarget(handler: BindingHandler, { isPinned = false }: TargetOptions = {}): FindTarget {
+  const rpcByPath = createRpcServers(handler, isPinned)
+  const restDialects = handler.dialects.filter(({ rest }) => rest)
+  const rest = restDialects.length > 0 ? createRestServer({ ...handler, dialects: restDialects }) : undefined
+  // The paths of JSON-RPC are fixed, so their routes of HTTP+JSON are found once.
+  const posts = new Map<string, CallTarget>()
+  for (const [path, rpc] of rpcByPath) {
+    const route = rest?.find('POST', path)
+    posts.set(path, route ? mixedTarget(handler, rpc, route) : rpc)
   }
+  const [anyRpc] = rpcByPath.values()
+  return (method, path) =>
+    (method === 'POST' && posts.get(path)) ||
+    rest?.find(method, path) ||
+    notFoundTarget(handler, `${method} ${path.slice(0, 200) || '/'}`, (exchange, error) =>
+      rest ? rest.refuse(exchange, path, error) : refuseWithout(anyRpc, exchange, error),
+    )
 }
 
 /** One server for each set of dialects that share a path. */
-function createRpcServers(endpoint: BindingHandler, isPinned: boolean): ReadonlyMap<string, JsonRpcServer> {
+function createRpcServers(handler: BindingHandler, isPinned: boolean): ReadonlyMap<string, JsonRpcServer> {
   const dialectsByPath = new Map<string, Dialect[]>()
-  for (const dialect of endpoint.dialects) {
+  for (const dialect of handler.dialects) {
     if (!dialect.jsonrpc) continue
     const paths = isPinned ? [''] : (dialect.jsonrpc.paths ?? [''])
     for (const path of paths) dialectsByPath.set(path, [...(dialectsByPath.get(path) ?? []), dialect])
   }
   const servers = new Map<string, JsonRpcServer>()
   for (const [path, dialects] of dialectsByPath) {
-    const server = createJsonRpcServer({ ...endpoint, dialects })
+    const server = createJsonRpcServer({ ...handler, dialects })
     servers.set(path, server)
     servers.set(`${path}/`, server)
   }
@@ -200,26 +198,28 @@ function createRpcServers(endpoint: BindingHandler, isPinned: boolean): Readonly
 }
 
 /** A path that JSON-RPC and HTTP+JSON share: the body decides between them. */
-function mixedTarget(endpoint: BindingHandler, request: Request, rpc: JsonRpcServer, route: RestCall): CallTarget {
+function mixedTarget({ limits, observe, onError }: BindingHandler, rpc: JsonRpcServer, route: RestTarget): CallTarget {
   return {
-    async answer(call) {
+    async answer(exchange, call) {
       let body: unknown
       try {
-        assertJson(request)
-        body = parseJson(await readBody(request, endpoint.limits.bodyBytes), endpoint.limits)
+        assertJson(exchange.headers)
+        body = parseJson(await exchange.readBody(limits.bodyBytes), limits)
       } catch (caught) {
         const error = A2AError.from(caught)
-        endpoint.onError(error)
-        refusedCall(endpoint.observe, call, error)
-        return route.refuse(error)
+        onError(error)
+        refusedCall(observe, call, error)
+        return route.refuse(exchange, error)
       }
-      return await (isRpc(body) ? rpc.answer(request, { ...call, body }) : route.answer({ ...call, body }))
+      const parsed = { ...call, body }
+      return await (isRpc(body) ? rpc.answer(exchange, parsed) : route.answer(exchange, parsed))
     },
-    async refuse(error) {
-      const peek = await readBody(request.clone(), maxPeekBytes)
-        .then((bytes) => parseJson(bytes, endpoint.limits))
+    async refuse(exchange, error) {
+      const body = await exchange
+        .readBody(maxPeekBytes)
+        .then((bytes) => parseJson(bytes, limits))
         .catch(() => undefined)
-      return isRpc(peek) ? await rpc.refuse(request, error) : route.refuse(error)
+      return isRpc(body) ? await rpc.refuse(exchange, error, body) : route.refuse(exchange, error)
     },
   }
 }
@@ -228,39 +228,32 @@ function isRpc(body: unknown): boolean {
   return isObject(body) && 'jsonrpc' in body
 }
 
-function notFoundTarget(
-  { observe }: BindingHandler,
-  request: Request,
-  path: string,
-  rest: RestServer | undefined,
-  rpcByPath: ReadonlyMap<string, JsonRpcServer>,
-): CallTarget {
-  const nothing = (call: IncomingCall): A2AError => {
-    const error = new A2AError('METHOD_NOT_FOUND', `Not found: ${request.method} ${path.slice(0, 200) || '/'}`)
-    refusedCall(observe, call, error)
-    return error
+function notFoundTarget({ observe }: BindingHandler, place: string, refuse: CallTarget['refuse']): CallTarget {
+  return {
+    isNotFound: true,
+    answer(exchange, call) {
+      const error = new A2AError('METHOD_NOT_FOUND', `Not found: ${place}`)
+      refusedCall(observe, call, error)
+      return refuse(exchange, error)
+    },
+    refuse,
   }
-  const refuse = async (error: A2AError): Promise<Response> => {
-    if (rest) return rest.refuse(request, path, error)
-    // JSON-RPC sends errors with status 200; on a path without a binding the status must be 404.
-    const [rpc] = rpcByPath.values()
-    const rpcResponse = await rpc?.refuse(request, error)
-    if (rpcResponse && rpcResponse.status !== 200) return rpcResponse
-    return new Response((await rpcResponse?.text()) ?? null, {
-      status: 404,
-      headers: { 'content-type': 'application/json' },
-    })
-  }
-  return { isNotFound: true, answer: (call) => refuse(nothing(call)), refuse }
+}
+
+/** JSON-RPC sends errors with status 200; on a path without a binding the status must be 404. */
+async function refuseWithout(rpc: JsonRpcServer | undefined, exchange: Exchange, error: A2AError): Promise<Answer> {
+  const answer = await rpc?.refuse(exchange, error)
+  if (!answer) return { status: 404, headers: jsonHeaders }
+  return answer.status === 200 ? { ...answer, status: 404 } : answer
 }
 
 /** Whether a browser asks for the front page. */
-function isVisit({ method, headers }: Request, path: string): boolean {
+function isVisit({ method, headers }: Exchange, path: string): boolean {
   const isRoot = path === '' || path === '/'
   return isRoot && (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
 }
 
-function frontPage({ name, description, supportedInterfaces }: AgentCard, url: string): Response {
+function frontPage({ name, description, supportedInterfaces }: AgentCard, url: string): Answer {
   const [title, words, card] = [name, description, `${url}/.well-known/agent-card.json`].map(escaped)
   const interfaces = supportedInterfaces.map(
     ({ protocolBinding, protocolVersion, url: at }) =>
@@ -279,7 +272,8 @@ ${interfaces.join('\n')}
 </ul>
 </html>
 `
-  return new Response(page, {
+  return {
+    status: 200,
     headers: {
       'content-type': 'text/html; charset=utf-8',
       // The page loads nothing, runs nothing and cannot be framed.
@@ -288,7 +282,8 @@ ${interfaces.join('\n')}
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
     },
-  })
+    body: page,
+  }
 }
 
 function escaped(text: string): string {

@@ -74,7 +74,7 @@ export interface SharedDeps {
 export interface AgentMember {
   readonly mount: Mount
   readonly engine: Engine
-  readonly endpoint: BindingHandler
+  readonly handler: BindingHandler
   readonly answer: AgentEndpoint
   readonly cards: CurrentCards
 }
@@ -130,12 +130,12 @@ export async function createMember(mount: Mount, shared: SharedDeps): Promise<Ag
   const tracing = applicationTracing()
   const span = tracing && traceCalls(tracing, agent.card.name)
   const observe = observeCalls(agent.card.name, { log, logCalls, audit, metrics, span })
-  const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, observe, shared)
+  const handler = handlerOf(engine, guardSkills(service, agent, security), card, observe, shared)
   const answer = createAgentEndpoint({
     card,
     url,
     offered,
-    endpoint,
+    handler,
     cards,
     startedMs: Date.now(),
     admit,
@@ -143,7 +143,7 @@ export async function createMember(mount: Mount, shared: SharedDeps): Promise<Ag
     isFromHere: shared.isFromHere,
     protectsCard: options.protectCard === true,
   })
-  return { mount, engine, endpoint, answer, cards }
+  return { mount, engine, handler, answer, cards }
 }
 
 /** The version that `editCard` sees: that of the caller's dialect. */
@@ -169,7 +169,7 @@ function cardOf(
   })
 }
 
-function endpointOf(
+function handlerOf(
   engine: Engine,
   service: AgentService,
   card: AgentCard,

@@ -1,11 +1,11 @@
 import type { Admit } from '../auth/admit.js'
 import { requirementsOf, schemesOf } from '../auth/requirement.js'
-import type { Connection } from '../auth/scheme.js'
 import { dialectsByName } from '../dialects/servers.js'
 import type { ProvidedCredential } from '../engine/admission/provide-credential.js'
 import type { Agent } from '../engine/agent.js'
 import { agentOn } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
+import type { Connection } from '../model/connection.js'
 import type { Log } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
 import type { AgentService } from '../model/service.js'
@@ -15,11 +15,14 @@ import type { PushOperations } from '../push/dead-letters.js'
 import { supports } from '../stores/complete-store.js'
 import type { CompleteStore } from '../stores/store.js'
 import { applicationMeter, measureAgents, measureCommits } from '../telemetry/metrics.js'
+import type { AnswerExchange } from '../transports/exchange.js'
 import { Heartbeats } from '../transports/sse.js'
 import { type BindingHandler, parameterHeaders } from '../transports/transport.js'
 import { type AgentMember, createMember, type PortFacts, type SharedDeps } from './agent-member.js'
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { createCardSigning } from './card-forms.js'
+import { withCors } from './cors.js'
+import { toFetch } from './fetch.js'
 import { createReadiness } from './health.js'
 import { createHostCheck, createOriginCheck } from './hosts.js'
 import { settleLimits } from './limits.js'
@@ -37,6 +40,8 @@ import { type CurrentCards, createJwksServer } from './well-known.js'
 export interface FetchHandler {
   /** Answers a request. Pass the connection if you have it: it supplies the client certificate and the address. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
+  /** Answers a request without `Request` and `Response`. `toNodeListener` uses it. */
+  readonly answer: AnswerExchange
   /** The operations of each agent, by name: for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
   /** For operators: deliveries to webhooks that were given up. */
@@ -56,7 +61,7 @@ export interface FetchHandler {
 
 export interface Assembly extends FetchHandler {
   /** Handlers for transports other than HTTP, by mount path. */
-  readonly endpoints: ReadonlyMap<string, BindingHandler>
+  readonly handlers: ReadonlyMap<string, BindingHandler>
   /** Authenticates a request. Absent: every caller is `anonymous`. */
   readonly admit: Admit | undefined
   /** Returns the current card of each agent for registries, by mount path. */
@@ -113,17 +118,15 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
   }
   const stopMeasuring = measure(shared, members)
   const observeOthers = observeCalls('', { log: options.log, audit: options.audit })
-  const fetch = createRouter({
+  const route = createRouter({
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
-    origins: options.cors ?? [],
-    credentialHeaders,
     stripBase,
     outsideBase: createOutsideBaseRefusal(observeOthers),
     refuseHost: options.allowedHosts && createHostRefusal(isOwnHost, observeOthers),
     notFound: createNotFound(admit, observeOthers),
     routes: createRoutes({
       routes: options.routes ?? [],
-      endpoints: new Map(members.map(({ mount, endpoint }) => [mount.agent.card.name, endpoint])),
+      handlers: new Map(members.map(({ mount, handler }) => [mount.agent.card.name, handler])),
       maxBodyBytes: limits.request.bodyBytes,
       observe: observeOthers,
       admit,
@@ -133,14 +136,16 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
     isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),
     ...(signer && { jwks: createJwksServer(signer) }),
   })
+  const answer = withCors(route, { origins: options.cors ?? [], credentialHeaders })
   return {
-    fetch,
+    fetch: toFetch(answer),
+    answer,
     agents: mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}` })),
     mounts,
     services: shared.services,
     push: push.operations,
     admit,
-    endpoints: new Map(members.map(({ mount, endpoint }) => [mount.path, endpoint])),
+    handlers: new Map(members.map(({ mount, handler }) => [mount.path, handler])),
     registered: new Map(
       members.flatMap(({ mount, cards }) => (cards.first.registered ? [[mount.path, registeredIn(cards)]] : [])),
     ),

@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpBindings } from '@hono/node-server'
 import type { FetchHandler } from './assemble.js'
-import { type NodeListener, PeerConnection, toNodeListener } from './node.js'
+import { type NodeListener, toNodeListener } from './node.js'
+import { PeerConnection } from './node-exchange.js'
+
+/** The parts of a handler that mounts use. */
+type Mountable = Pick<FetchHandler, 'fetch'> & Partial<Pick<FetchHandler, 'answer'>>
 
 /** The parts of Fastify that are used, so that it need not be installed. */
 interface FastifyLike {
@@ -27,7 +30,7 @@ interface FastifyLike {
  * await app.register(fastifyMount(handler), { prefix: '/agents/shout' })
  * ```
  */
-export function fastifyMount(handler: Pick<FetchHandler, 'fetch'>): (app: FastifyLike) => Promise<void> {
+export function fastifyMount(handler: Mountable): (app: FastifyLike) => Promise<void> {
   const listener = toNodeListener(handler)
   return async (app) => {
     // The handler reads bodies itself, with its own limits and errors.
@@ -50,7 +53,7 @@ export function fastifyMount(handler: Pick<FetchHandler, 'fetch'>): (app: Fastif
  * app.use('/agents/shout', expressMount(handler))
  * ```
  */
-export function expressMount(handler: Pick<FetchHandler, 'fetch'>): NodeListener {
+export function expressMount(handler: Mountable): NodeListener {
   // Express strips the mount path from `request.url`, which is what the handler expects.
   return toNodeListener(handler)
 }
@@ -71,16 +74,15 @@ export type HonoMount = (given: Request | HonoContext, env?: unknown) => Promise
  * app.mount('/agents/shout', honoMount(handler))
  * ```
  */
-export function honoMount({ fetch }: Pick<FetchHandler, 'fetch'>): HonoMount {
+export function honoMount({ fetch }: Mountable): HonoMount {
   return (given, bindings) => {
     const [request, env] = 'req' in given ? [given.req.raw, given.env] : [given, bindings]
     // Only `@hono/node-server` passes the connection.
-    const { incoming } = (env ?? {}) as Partial<HttpBindings>
+    const { incoming } = (env ?? {}) as { readonly incoming?: IncomingMessage }
     return incoming ? fetch(request, new PeerConnection(incoming.socket)) : fetch(request)
   }
 }
 
-type Mountable = Pick<FetchHandler, 'fetch'>
 type RouteHandler = (request: Request) => Promise<Response>
 
 /** The route handlers that Next.js takes from a `route.ts`. */

@@ -38,7 +38,7 @@ export function createGrpcEndpoint(assembly: () => Assembly | undefined, request
           // The next connection tries again.
           server = undefined
           socket.destroy()
-          for (const { onError } of assembled.endpoints.values()) onError(A2AError.from(cause))
+          for (const { onError } of assembled.handlers.values()) onError(A2AError.from(cause))
         },
       )
     },
@@ -49,10 +49,10 @@ export function createGrpcEndpoint(assembly: () => Assembly | undefined, request
   }
 }
 
-async function load({ endpoints, admit }: Assembly, requestMs: number | undefined): Promise<GrpcServer> {
+async function load({ handlers, admit }: Assembly, requestMs: number | undefined): Promise<GrpcServer> {
   const { createGrpcServer } = await loadPackage('gRPC', '@grpc/grpc-js', import('../transports/grpc/server.js'))
-  const byTenant = endpointsByTenant(endpoints)
-  const [any] = endpoints.values()
+  const byTenant = endpointsByTenant(handlers)
+  const [any] = handlers.values()
   if (!any) throw new Error('A port without agents')
   const unread = new UnreadAnswers()
   return createGrpcServer({

@@ -1,30 +1,32 @@
 /** Public health endpoints: `/healthz` reports that the process answers, `/readyz` that it accepts calls. */
 import type { CompleteStore } from '../stores/store.js'
+import { type Answer, jsonHeaders } from '../transports/exchange.js'
 
 /** Undefined for other paths. */
-type AnswerHealth = (request: Request, path: string) => Promise<Response> | undefined
+type AnswerHealth = (method: string, path: string) => Answer | Promise<Answer> | undefined
 
 export function createHealth(isReady: () => Promise<boolean>): AnswerHealth {
-  return (request, path) => {
-    if (path === '/healthz') return readOnly(request, async () => json(200, { status: 'ok' }))
-    if (path === '/readyz') return readOnly(request, () => readiness(isReady))
+  return (method, path) => {
+    if (path === '/healthz') return isRead(method) ? json(200, { status: 'ok' }) : onlyReads
+    if (path === '/readyz') return isRead(method) ? readiness(isReady) : onlyReads
     return undefined
   }
 }
 
-/** Rejects methods other than GET and HEAD. */
-export async function readOnly(request: Request, answer: () => Promise<Response>): Promise<Response> {
-  if (request.method === 'GET' || request.method === 'HEAD') return await answer()
-  return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
-async function readiness(isReady: () => Promise<boolean>): Promise<Response> {
+/** The answer to methods other than GET and HEAD. */
+export const onlyReads: Answer = { status: 405, headers: { allow: 'GET, HEAD' } }
+
+async function readiness(isReady: () => Promise<boolean>): Promise<Answer> {
   const isUp = await isReady().catch(() => false)
   return json(isUp ? 200 : 503, { status: isUp ? 'ready' : 'not ready' })
 }
 
-function json(status: number, body: object): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } })
+function json(status: number, body: object): Answer {
+  return { status, headers: jsonHeaders, body: JSON.stringify(body) }
 }
 
 /** Time after which the store counts as unavailable. Load balancers poll every few seconds. */

@@ -5,6 +5,7 @@
 import { canParseUrl } from '../model/can-parse-url.js'
 import { clip } from '../model/errors.js'
 import { classifyHost, isHost, isSameHost } from '../net/addresses.js'
+import type { Exchange } from '../transports/exchange.js'
 import { type GuardedPort, isLoopback } from './bind.js'
 
 interface HostOptions {
@@ -57,10 +58,9 @@ function isFixedHost(host: string): boolean {
 }
 
 /** The reason to refuse a request by its target and its `Host`; undefined if both name this server. */
-export function hostFault(request: Request, isOwnHost: HostCheck): string | undefined {
-  const target = authorityOf(request.url)
-  if (!isOwnHost(target)) return notAllowed(target)
-  const host = request.headers.get('host')
+export function hostFault({ authority, headers }: Exchange, isOwnHost: HostCheck): string | undefined {
+  if (!isOwnHost(authority)) return notAllowed(authority)
+  const host = headers.get('host')
   return host === null || isOwnHost(host) ? undefined : notAllowed(host)
 }
 
@@ -71,12 +71,6 @@ function notAllowed(host: string): string {
 /** Hosts to accept on a port. Undefined: all of them. Without `auth`, a port on loopback is for this machine only. */
 export function hostsOnPort({ host, auth, allowedHosts }: GuardedPort & HostOptions): readonly string[] | undefined {
   return allowedHosts ?? (auth === undefined && isLoopback(host) ? [] : undefined)
-}
-
-function authorityOf(url: string): string {
-  const start = url.indexOf('://') + 3
-  const end = url.indexOf('/', start)
-  return end < 0 ? url.slice(start) : url.slice(start, end)
 }
 
 function notHosts(given: unknown): string {
@@ -91,7 +85,7 @@ export interface OriginOptions {
   readonly isOwnHost: HostCheck
 }
 
-export type OriginCheck = (request: Request) => boolean
+export type OriginCheck = (exchange: Exchange) => boolean
 
 /**
  * Accepts requests from pages of this server and of `origins`. A page can send simple requests to every address its
@@ -101,13 +95,13 @@ export function createOriginCheck({ origins, url, isOwnHost }: OriginOptions): O
   assertOrigins(origins)
   const allowed = new Set(origins)
   const ownHost = new URL(url).host
-  return (request) => {
-    const origin = request.headers.get('origin')
+  return (exchange) => {
+    const origin = exchange.headers.get('origin')
     if (origin === null || allowed.has(origin)) return true
     if (!canParseUrl(origin)) return false
     const { host } = new URL(origin)
     // Another name may resolve to this machine too (DNS rebinding).
-    return host === ownHost || (host === new URL(request.url).host && isOwnHost(host))
+    return host === ownHost || (host === new URL(exchange.url).host && isOwnHost(host))
   }
 }
 

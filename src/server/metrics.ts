@@ -3,6 +3,7 @@ import type { Meter } from '@opentelemetry/api'
 import type { Log } from '../model/log.js'
 import { applicationMeter } from '../telemetry/metrics.js'
 import { closePort, type GuardedPort, isLoopback, listen } from './bind.js'
+import { FetchExchange } from './fetch.js'
 import { type HostCheck, hostFault } from './hosts.js'
 import { createListener } from './listener.js'
 import { toNodeListener } from './node.js'
@@ -46,7 +47,7 @@ export async function openMetrics(
   if (asked === true) return { meter: own, routes: [{ path: '/metrics', answer }], close }
   const nothing = async () => new Response(null, { status: 404 })
   const fetch = async (request: Request) => {
-    const fault = isLoopback(asked.host) ? hostFault(request, isOwnHost) : undefined
+    const fault = isLoopback(asked.host) ? hostFault(new FetchExchange(request), isOwnHost) : undefined
     if (fault !== undefined) return new Response(fault, { status: 403 })
     return await (new URL(request.url).pathname === '/metrics' ? answer(request) : nothing())
   }

@@ -1,53 +1,57 @@
+/** Adapts handlers for `node:http`, and writes their answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import type { Connection } from '../auth/scheme.js'
 import { A2AError } from '../model/errors.js'
-import type { Caller } from '../model/service.js'
-import type { SseFeed, SseSink } from '../transports/sse.js'
-import { feedOf } from '../transports/sse.js'
-import { callerKey, certificateOf, UnreadAnswers } from './peer-connection.js'
+import type { Answer, AnswerExchange } from '../transports/exchange.js'
+import { SseFeed, type SseSink } from '../transports/sse.js'
+import { type Fetch, fromResponse } from './fetch.js'
+import { NodeExchange } from './node-exchange.js'
+import { UnreadAnswers } from './peer-connection.js'
 import { refusalOf } from './refusal.js'
-
-type Fetch = (request: Request, connection?: Connection) => Promise<Response>
 
 /** A request listener for `node:http`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
+/** A handler: `answer` is used if it is there, because it needs no `Request` and no `Response`. */
+export type NodeHandler = { readonly answer: AnswerExchange } | { readonly fetch: Fetch } | Fetch
+
 /** Adapts a handler, or a function that answers a `Request`, for `http.createServer`. */
-export function toNodeListener(handler: { readonly fetch: Fetch } | Fetch): NodeListener {
+export function toNodeListener(handler: NodeHandler): NodeListener {
+  const answer = answerOf(handler)
+  const writer = new AnswerWriter()
+  return inOrder((incoming, outgoing) => {
+    // A proxy may have checked the other `Host` (RFC 9112, 3.2).
+    if (hasTwoHosts(incoming.rawHeaders)) {
+      outgoing.writeHead(400, { connection: 'close' }).end()
+      return
+    }
+    try {
+      const exchange = new NodeExchange(incoming, outgoing)
+      const answered = answer(exchange)
+      if (answered instanceof Promise)
+        answered.then(
+          (settled) => writer.write(exchange, settled),
+          () => refuse(outgoing),
+        )
+      else writer.write(exchange, answered)
+    } catch {
+      refuse(outgoing)
+    }
+  })
+}
+
+function answerOf(handler: NodeHandler): AnswerExchange {
+  if ('answer' in handler) return handler.answer
   const fetch = typeof handler === 'function' ? handler : handler.fetch
   if (typeof fetch !== 'function')
     throw new TypeError('Expected a handler or a function: write `await createHandler(…)`')
-  const endOfTick = createEndOfTick()
-  const unread = new UnreadAnswers()
-  const answer = async (request: Request, bindings: unknown): Promise<Response> => {
-    const { incoming, outgoing } = bindings as HttpBindings // only HTTP/1.1 requests arrive here
-    const connection = new PeerConnection(incoming.socket)
-    // A body parser of the application has read the Node.js request; this makes `request.bodyUsed` true.
-    if (incoming.readableDidRead && !('rawBody' in incoming)) await request.text().catch(() => undefined)
-    const response = await fetch(request, connection)
-    const body = bodyOf(response)
-    const feed = feedOf(body)
-    if (feed) {
-      writeSse(feed, response, outgoing)
-      return alreadySent
-    }
-    await endOfTick()
-    return typeof body === 'string' && body.length > smallAnswer
-      ? admitAnswer(unread, response, body, outgoing, connection.callerKey)
-      : response
-  }
-  const listener = getRequestListener(answer, { errorHandler: () => new Response(null, { status: 400 }) })
-  return inOrder((request, response) => {
-    // A proxy may have checked the other `Host` (RFC 9112, 3.2).
-    if (hasTwoHosts(request.rawHeaders)) {
-      response.writeHead(400, { connection: 'close' }).end()
-      return
-    }
-    listener(request, response).catch(() => response.destroy()) // the response could not be written
-  })
+  return async (exchange) =>
+    fromResponse(await fetch(exchange.toRequest(Number.POSITIVE_INFINITY), exchange.connection))
+}
+
+/** The request has no valid address, or the function of an application failed. */
+function refuse(outgoing: ServerResponse): void {
+  if (!outgoing.headersSent) outgoing.writeHead(400, { 'content-length': 0 }).end()
 }
 
 /** `headers` alternates names and values. */
@@ -63,80 +67,124 @@ function hasTwoHosts(headers: readonly string[]): boolean {
 /** Smaller responses are not counted. */
 const smallAnswer = 64 * 1024
 
-/** Returns the response, or an error if too many responses are unread. */
-function admitAnswer(
-  unread: UnreadAnswers,
-  response: Response,
-  body: string,
-  outgoing: ServerResponse,
-  caller: string,
-): Response {
-  try {
-    const release = unread.admit(Buffer.byteLength(body), caller)
-    outgoing.once('close', release)
-    // The reader has disconnected: nothing will be written.
-    if (outgoing.destroyed || outgoing.closed) release()
-    return response
-  } catch (caught) {
-    return refusalOf({ refused: A2AError.from(caught) })
+/**
+ * Writes answers. Those that become ready in one tick of the event loop are written together: written one by one, each
+ * write wakes the peer again, which takes half of the time under load.
+ */
+class AnswerWriter {
+  readonly #unread = new UnreadAnswers()
+  #exchanges: NodeExchange[] = []
+  #answers: Answer[] = []
+
+  write(exchange: NodeExchange, answer: Answer): void {
+    if (answer.body instanceof SseFeed) {
+      writeSse(answer.body, answer, exchange.outgoing)
+      return
+    }
+    if (this.#exchanges.length === 0) setImmediate(this.#flush)
+    this.#exchanges.push(exchange)
+    this.#answers.push(answer)
+  }
+
+  readonly #flush = () => {
+    const [exchanges, answers] = [this.#exchanges, this.#answers]
+    this.#exchanges = []
+    this.#answers = []
+    for (const [place, exchange] of exchanges.entries()) {
+      const answer = answers[place] as Answer // both lists have the same length
+      try {
+        if (answer.body instanceof ReadableStream) {
+          this.#writeStream(exchange, answer, answer.body).catch(() => exchange.outgoing.destroy())
+        } else this.#writeBody(exchange, answer, answer.body as string | Uint8Array | undefined)
+      } catch {
+        exchange.outgoing.destroy() // the response could not be written
+      }
+    }
+  }
+
+  #writeBody(exchange: NodeExchange, answer: Answer, body: string | Uint8Array | undefined): void {
+    const { outgoing, incoming } = exchange
+    if (outgoing.destroyed) return
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : (body?.byteLength ?? 0)
+    const refusal = length > smallAnswer ? this.#admit(exchange, length) : undefined
+    if (refusal) {
+      this.#writeBody(exchange, refusal, refusal.body as string) // it is small
+      return
+    }
+    // An answer to HEAD may leave out the body, whose length is then unknown.
+    const isUnknown = body === undefined && incoming.method === 'HEAD'
+    outgoing.writeHead(answer.status, headersOf(answer, isUnknown ? undefined : length))
+    outgoing.end(body)
+    if (!incoming.complete) endRequest(exchange)
+  }
+
+  /** Returns an error if too many responses are unread. */
+  #admit({ outgoing, callerKey }: NodeExchange, length: number): Answer | undefined {
+    try {
+      outgoing.once('close', this.#unread.admit(length, callerKey))
+      return undefined
+    } catch (caught) {
+      return refusalOf({ refused: A2AError.from(caught) })
+    }
+  }
+
+  /** Writes the body of a `Response`. A body of one chunk that is ready is written at once, with its length. */
+  async #writeStream(exchange: NodeExchange, answer: Answer, body: ReadableStream<Uint8Array>): Promise<void> {
+    const { outgoing, incoming } = exchange
+    const reader = body.getReader()
+    const cancel = () => reader.cancel().catch(() => undefined)
+    if (outgoing.destroyed || incoming.method === 'HEAD') {
+      await cancel()
+      if (!outgoing.destroyed) outgoing.writeHead(answer.status, headersOf(answer)).end()
+      return
+    }
+    outgoing.once('close', cancel)
+    const ahead = [reader.read(), reader.read()] as const
+    for (const each of ahead) each.catch(() => undefined) // one of them is awaited below
+    const isWhole = await Promise.race([ahead[1].then(({ done }) => done), endOfTick()])
+    if (isWhole) {
+      this.#writeBody(exchange, answer, (await ahead[0]).value)
+      return
+    }
+    outgoing.writeHead(answer.status, headersOf(answer)).flushHeaders()
+    if (!incoming.complete) endRequest(exchange)
+    for (let count = 0; ; count++) {
+      const { done, value } = await (ahead[count] ?? reader.read())
+      if (outgoing.destroyed) return
+      if (done) break
+      if (!outgoing.write(value)) await new Promise((resolve) => outgoing.once('drain', resolve).once('close', resolve))
+    }
+    outgoing.end()
   }
 }
 
-/** The connection of a request in Node.js. */
-export class PeerConnection implements Connection {
-  readonly #socket: Socket
-  #caller: string | undefined
-
-  constructor(socket: Socket) {
-    this.#socket = socket
-  }
-
-  // Own members: connections are copied by spreading.
-  readonly certificate = () => certificateOf(this.#socket)
-  readonly address = () => this.#socket.remoteAddress
-  readonly onCaller = ({ id }: Caller) => {
-    this.#caller = id
-  }
-
-  get callerKey(): string {
-    return callerKey(this.#caller, this.address())
-  }
+function endOfTick(): Promise<false> {
+  return new Promise((resolve) => setImmediate(resolve, false))
 }
 
-/**
- * The body that a response was created with. hono's `Response` keeps it in an array, in a member named by a symbol.
- * Reading `body` instead creates a real `Response`, which costs a short stream 2 % of its time. `body` is the fallback
- * for other versions of hono.
- */
-function bodyOf(response: Response): unknown {
-  for (const symbol of Object.getOwnPropertySymbols(response)) {
-    const kept: unknown = Reflect.get(response, symbol)
-    if (Array.isArray(kept)) return kept[1]
-  }
-  return response.body
+/** Headers for `writeHead`, which takes names and values in turn. */
+function headersOf({ status, headers, cookies }: Answer, length?: number): string[] {
+  const fields: string[] = []
+  // Node.js sets these itself.
+  for (const [name, value] of Object.entries(headers))
+    if (name !== 'transfer-encoding' && (name !== 'content-length' || length === undefined)) fields.push(name, value)
+  if (cookies) for (const cookie of cookies) fields.push('set-cookie', cookie)
+  if (length !== undefined && status !== 204 && status !== 304) fields.push('content-length', String(length))
+  return fields
 }
 
-/**
- * Tells hono that the response has been written. hono recognises it by the headers of a real `Response`; `clone` returns
- * one even if hono has replaced the global class.
- */
-const alreadySent = RESPONSE_ALREADY_SENT.clone()
+/** Time for a client to notice the response while it sends a body that is not read. Then the connection is closed. */
+const sendingMs = 500
 
-/**
- * Responses that become ready in one tick of the event loop are written together. Written one by one, each write wakes
- * the peer again, which takes half of the time under load.
- */
-function createEndOfTick(): () => Promise<void> {
-  let tick: Promise<void> | undefined
-  return () => {
-    tick ??= new Promise((resolve) => {
-      setImmediate(() => {
-        tick = undefined
-        resolve()
-      })
-    })
-    return tick
-  }
+/** Ends a request whose body the server does not need. Closing at once could discard the response before it is read. */
+function endRequest({ incoming, outgoing }: NodeExchange): void {
+  outgoing.once('finish', () => {
+    if (incoming.complete) return
+    incoming.resume()
+    setTimeout(() => {
+      if (!incoming.complete) incoming.socket.destroySoon()
+    }, sendingMs).unref()
+  })
 }
 
 /** Maximum number of pipelined requests that wait on one connection. */
@@ -172,8 +220,8 @@ function inOrder(start: NodeListener): NodeListener {
 
 const isOtherRuntime = 'bun' in process.versions || 'deno' in process.versions
 
-/** Writes a stream of events directly to a connection. */
-function writeSse(feed: SseFeed, { status, headers }: Response, outgoing: ServerResponse): void {
+/** Writes a stream of events to a connection. */
+function writeSse(feed: SseFeed, answer: Answer, outgoing: ServerResponse): void {
   if (outgoing.destroyed) {
     feed.cancel()
     return
@@ -181,7 +229,7 @@ function writeSse(feed: SseFeed, { status, headers }: Response, outgoing: Server
   const onGone = () => feed.cancel()
   outgoing.on('close', onGone)
   outgoing.on('error', onGone)
-  outgoing.writeHead(status, Object.fromEntries(headers))
+  outgoing.writeHead(answer.status, headersOf(answer))
   feed.start(new SseConnection(feed, outgoing))
 }
 

@@ -1,7 +1,7 @@
 /** The client certificate of a connection, and the memory that unread responses take. */
 import type { Socket } from 'node:net'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
-import type { VerifiedCertificate } from '../auth/scheme.js'
+import type { VerifiedCertificate } from '../model/connection.js'
 import { A2AError, overLimit } from '../model/errors.js'
 import { addressKey } from '../net/addresses.js'
 

@@ -1,7 +1,7 @@
 /** Further routes of a port beside its agents: the API of an application, a page. */
 import type { Admit } from '../auth/admit.js'
-import type { Connection } from '../auth/scheme.js'
 import { isRefused, type Refused } from '../model/admission.js'
+import type { Connection } from '../model/connection.js'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Log } from '../model/log.js'
@@ -9,8 +9,10 @@ import type { Operation } from '../model/operations.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { type CallContext, nativeDialect } from '../model/service.js'
 import { type CallObserver, type CallStart, CallTracker, refusedCall } from '../transports/call-record.js'
-import { BodyInterrupted, limitBody } from '../transports/read-json.js'
+import type { Answer, Exchange } from '../transports/exchange.js'
+import { BodyInterrupted } from '../transports/read-json.js'
 import { assertTenant, type BindingHandler } from '../transports/transport.js'
+import { fromResponse } from './fetch.js'
 import type { OriginCheck } from './hosts.js'
 import { admitted, refusalOf } from './refusal.js'
 
@@ -46,7 +48,7 @@ export interface Visit {
 interface RoutesParts {
   readonly routes: readonly Route[]
   /** The agents of this port, by name. */
-  readonly endpoints: ReadonlyMap<string, CallableEndpoint>
+  readonly handlers: ReadonlyMap<string, CallableHandler>
   readonly maxBodyBytes: number
   readonly observe: CallObserver | undefined
   readonly admit: Admit | undefined
@@ -55,14 +57,10 @@ interface RoutesParts {
 }
 
 /** Returns undefined if no route handles the request. */
-export type AnswerRoute = (
-  request: Request,
-  path: string,
-  connection?: Connection,
-) => Promise<Response | undefined> | undefined
+export type AnswerRoute = (exchange: Exchange, path: string) => Promise<Answer | undefined> | undefined
 
 export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
-  const { routes, endpoints, maxBodyBytes, observe, admit, isFromHere, log } = parts
+  const { routes, handlers, maxBodyBytes, observe, admit, isFromHere, log } = parts
   if (routes.length === 0) return undefined
   for (const { path } of routes)
     if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
@@ -70,25 +68,26 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
   // Longer paths first, so that a route below another one wins.
   const byLength = [...routes].sort((a, b) => b.path.length - a.path.length)
 
-  const visit = async (route: Route, request: Request, connection?: Connection): Promise<Response | undefined> => {
+  const visit = async (route: Route, exchange: Exchange): Promise<Answer | undefined> => {
     const isOpen = route.isPublic === true
+    const { connection } = exchange
     const address = connection?.address
     const start = { address, route: route.path }
-    const refuse = (refusal: Refused): Response => {
+    const refuse = (refusal: Refused): Answer => {
       refusedCall(observe, { ...start, caller: refusal.caller }, refusal.refused)
       return refusalOf(refusal)
     }
-    if (!isOpen && !isFromHere(request))
+    if (!isOpen && !isFromHere(exchange))
       return refuse({ refused: new A2AError('PERMISSION_DENIED', 'This origin may not call here') })
-    const caller = await admitted(isOpen ? undefined : admit, request, connection)
+    const caller = await admitted(isOpen ? undefined : admit, exchange)
     if (isRefused(caller)) return refuse(caller)
     const watch = observe && new CallTracker(observe, { ...start, caller })
     let services: Visit['services'] | undefined
     try {
-      const response = await route.answer(limitBody(request, maxBodyBytes), {
+      const response = await route.answer(exchange.toRequest(maxBodyBytes), {
         caller,
         get services() {
-          services ??= new Map([...endpoints].map(([name, endpoint]) => [name, routeService(endpoint, address)]))
+          services ??= new Map([...handlers].map(([name, handler]) => [name, routeService(handler, address)]))
           return services
         },
         ...(connection && { connection }),
@@ -96,7 +95,7 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
       if (response !== undefined && !(response instanceof Response))
         throw new TypeError('`answer` of a route must return a Response, or undefined')
       if (response) watch?.ended()
-      return response
+      return response && fromResponse(response)
     } catch (caught) {
       const refused = A2AError.from(caught)
       if (refused.code === 'INTERNAL_ERROR')
@@ -107,20 +106,20 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
       return refusalOf({ refused })
     }
   }
-  return (request, path, connection) => {
+  return (exchange, path) => {
     const route = byLength.find((each) => path === each.path || (each.path !== '/' && path.startsWith(`${each.path}/`)))
-    return route && visit(route, request, connection)
+    return route && visit(route, exchange)
   }
 }
 
-type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
+type CallableHandler = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
 
 /** The operations of an agent for a route. `address` is that of the route's caller, for the audit. */
-function routeService(endpoint: CallableEndpoint, address: CallStart['address']): AgentService {
-  const { unary, streaming } = toGeneric(endpoint.service)
+function routeService(handler: CallableHandler, address: CallStart['address']): AgentService {
+  const { unary, streaming } = toGeneric(handler.service)
   const begin = (operation: Operation, request: unknown, context: CallContext) => {
     const { tenant, caller, dialect = nativeDialect } = context
-    const watch = endpoint.observe && new CallTracker(endpoint.observe, { tenant, caller, address })
+    const watch = handler.observe && new CallTracker(handler.observe, { tenant, caller, address })
     watch?.understood({ operation, dialect: { name: dialect } }, context)
     watch?.asked(request, tenant)
     return { watch, observed: { ...context, ...watch?.begun() } }
@@ -129,7 +128,7 @@ function routeService(endpoint: CallableEndpoint, address: CallStart['address'])
     async unary(operation, request, context) {
       const { watch, observed } = begin(operation, request, context)
       try {
-        assertTenant(endpoint, context)
+        assertTenant(handler, context)
         const result = await unary(operation, request, observed)
         watch?.answered(result)
         watch?.ended()
@@ -142,7 +141,7 @@ function routeService(endpoint: CallableEndpoint, address: CallStart['address'])
     async *streaming(operation, request, context) {
       const { watch, observed } = begin(operation, request, context)
       try {
-        assertTenant(endpoint, context)
+        assertTenant(handler, context)
         for await (const item of streaming(operation, request, observed)) {
           watch?.event(item)
           yield item

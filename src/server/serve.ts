@@ -8,6 +8,7 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-letters.js'
 import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
+import type { Answer } from '../transports/exchange.js'
 import type { PortFacts } from './agent-member.js'
 import { type AnnouncedAgent, announce, settleRegister } from './announce.js'
 import { type Assembly, assemble, notOneAgent } from './assemble.js'
@@ -165,10 +166,8 @@ async function openPort(
   const basePath = settleBasePath(options.basePath)
   // The card names the port, so the server listens before the agents are ready.
   let handler: Assembly | undefined
-  const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
-  const answer = toNodeListener({
-    fetch: (request, connection) => handler?.fetch(request, connection) ?? Promise.resolve(early.clone()),
-  })
+  const early: Answer = { status: 503, headers: { 'retry-after': '1' } }
+  const answer = toNodeListener({ answer: (exchange) => handler?.answer(exchange) ?? early })
   const grpc = options.grpc === false ? undefined : createGrpcEndpoint(() => handler, options.deadlines?.bodyMs)
   const listener = createListener(answer, {
     deadlines: options.deadlines,

@@ -4,14 +4,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
 import { A2AError } from '../model/errors.js'
 import type { Signer } from '../signing/signer.js'
+import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
 import { readVersion } from '../transports/transport.js'
 import type { EncodedCards } from './card-forms.js'
-import { readOnly } from './health.js'
+import { isRead, onlyReads } from './health.js'
 
 const maxAgeSeconds = 300
 
-/** Finds the answer to a request for a card; undefined for other paths. */
-type CardServer = (request: Request, path: string) => (() => Promise<Response>) | undefined
+interface CardServer {
+  /** Whether a request is for a card. */
+  has(method: string, path: string): boolean
+  /** Answers a request for a card. */
+  answer(exchange: Exchange, path: string): Promise<Answer>
+}
 
 interface Resource {
   readonly body: string
@@ -34,7 +39,7 @@ interface Serving {
   /** The card requires authentication: shared caches must not store it. */
   readonly isProtected: boolean
   /** Encodes the error for readers of versions without a card. */
-  refuse(request: Request, error: A2AError): Promise<Response>
+  refuse(exchange: Exchange, error: A2AError): Answer | Promise<Answer>
 }
 
 export function createCardServer(
@@ -44,19 +49,18 @@ export function createCardServer(
   let shown = cards.first
   let resources = resourcesOf(shown)
   let lastModified = toSeconds(startedMs)
-  const respond = async (request: Request, path: string): Promise<Response> => {
-    const now = cards.shown()
-    if (now !== shown) {
-      shown = now
-      resources = resourcesOf(now)
-      lastModified = toSeconds(Date.now())
-    }
-    return await answer(request, resources.get(path) as Variants, { lastModified, ...serving }) // checked below
-  }
-  return (request, path) => {
-    // Fast path: nearly every request is for something else.
-    if (!path.includes('/.well-known/') || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
-    return resources.has(path) ? () => respond(request, path) : undefined
+  return {
+    // Nearly every request is for something else.
+    has: (method, path) => isRead(method) && path.includes('/.well-known/') && resources.has(path),
+    async answer(exchange, path) {
+      const now = cards.shown()
+      if (now !== shown) {
+        shown = now
+        resources = resourcesOf(now)
+        lastModified = toSeconds(Date.now())
+      }
+      return await answer(exchange, resources.get(path) as Variants, { lastModified, ...serving }) // `has` was true
+    },
   }
 }
 
@@ -77,36 +81,34 @@ function resourcesOf(cards: EncodedCards): ReadonlyMap<string, Variants> {
   return resources
 }
 
-async function answer(request: Request, variants: Variants, serving: Serving): Promise<Response> {
-  const resource = await choose(request, variants)
-  if (!resource && !variants.unversioned)
-    return await serving.refuse(request, new A2AError('METHOD_NOT_FOUND', 'Card not found'))
-  if (!resource) {
-    const asked = askedVersion(readVersion(request.headers, request.url)) ?? ''
-    return serving.refuse(request, versionNotSupported([...variants.byVersion.keys()], asked))
-  }
-  return respond(request, resource, serving)
+async function answer(exchange: Exchange, variants: Variants, serving: Serving): Promise<Answer> {
+  const resource = await choose(exchange, variants)
+  if (resource) return respond(exchange, resource, serving)
+  if (!variants.unversioned) return await serving.refuse(exchange, new A2AError('METHOD_NOT_FOUND', 'Card not found'))
+  const asked = askedVersion(readVersion(exchange.headers, exchange.query)) ?? ''
+  return await serving.refuse(exchange, versionNotSupported([...variants.byVersion.keys()], asked))
 }
 
 /** Serves the current public keys. Custom signers may change them at any time. */
-export function createJwksServer(signer: Pick<Signer, 'jwks'>): (request: Request) => Promise<Response> {
-  return (request) =>
-    readOnly(request, async () => respond(request, await resourceOf(signer.jwks(), 'application/jwk-set+json')))
+export function createJwksServer(signer: Pick<Signer, 'jwks'>): AnswerExchange {
+  return async (exchange) =>
+    isRead(exchange.method) ? respond(exchange, await resourceOf(signer.jwks(), 'application/jwk-set+json')) : onlyReads
 }
 
 function respond(
-  request: Request,
+  exchange: Exchange,
   { body, mediaType, etag }: Resource,
   { lastModified, vary, isProtected = false }: Partial<Omit<Serving, 'refuse'>> = {},
-): Response {
+): Answer {
   const headers = {
     etag,
     ...(lastModified && { 'last-modified': lastModified.toUTCString() }),
     'cache-control': `${isProtected ? 'private' : 'public'}, max-age=${maxAgeSeconds}`,
     ...(vary !== undefined && { vary }),
   }
-  if (isFresh(request, etag, lastModified)) return new Response(null, { status: 304, headers })
-  return new Response(request.method === 'HEAD' ? null : body, { headers: { 'content-type': mediaType, ...headers } })
+  if (isFresh(exchange, etag, lastModified)) return { status: 304, headers }
+  const answered = { status: 200, headers: { 'content-type': mediaType, ...headers } }
+  return exchange.method === 'HEAD' ? answered : { ...answered, body }
 }
 
 /** HTTP dates have a resolution of one second. */
@@ -115,9 +117,9 @@ function toSeconds(timeMs: number): Date {
 }
 
 /** Chooses the card by the version that the reader names, unless there is one card for all versions. */
-function choose(request: Request, { unversioned, byVersion, isForAll }: Variants): Promise<Resource> | undefined {
+function choose(exchange: Exchange, { unversioned, byVersion, isForAll }: Variants): Promise<Resource> | undefined {
   if (isForAll) return unversioned
-  const asked = askedVersion(readVersion(request.headers, request.url))
+  const asked = askedVersion(readVersion(exchange.headers, exchange.query))
   return asked === undefined ? unversioned : byVersion.get(asked)
 }
 
@@ -128,7 +130,7 @@ async function resourceOf(content: object, mediaType = 'application/json'): Prom
 }
 
 /** `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110). */
-function isFresh({ headers }: Request, etag: string, lastModified: Date | undefined): boolean {
+function isFresh({ headers }: Exchange, etag: string, lastModified: Date | undefined): boolean {
   const noneMatch = headers.get('if-none-match')
   if (noneMatch !== null) {
     return noneMatch.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)

@@ -4,63 +4,40 @@ import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
-import type { CallTracker } from './call-record.js'
-import { frame, sseBody, sseHeaders } from './sse.js'
-import { type BindingHandler, type Call, type IncomingCall, prepareCall } from './transport.js'
+import type { Answer, AnswerHeaders } from './exchange.js'
+import { frame, SseFeed, sseHeaders } from './sse.js'
+import { type BindingHandler, type Call, type IncomingCall, type PreparedCall, prepareCall } from './transport.js'
 
+/** A call, and the wrapping that its binding puts around encoded results and errors. */
 export interface HttpCall extends Call {
   readonly codec: OperationCodec
-  readonly createStreamEncoder: (facts: CallFacts) => StreamEncoder
-}
-
-/** The wrapping that a binding puts around encoded results and errors. */
-export interface Envelope {
   /** Headers of responses that are not streams. */
-  readonly headers: Readonly<Record<string, string>>
-  result(json: string): string
-  error(error: A2AError): string
+  readonly answerHeaders: AnswerHeaders
+  createStreamEncoder(facts: CallFacts): StreamEncoder
+  wrapResult(json: string): string
+  wrapError(error: A2AError): string
 }
 
-export async function answerCall(
-  endpoint: BindingHandler,
-  incoming: IncomingCall,
-  call: HttpCall,
-  envelope: Envelope,
-): Promise<Response> {
+export async function answerCall(handler: BindingHandler, incoming: IncomingCall, call: HttpCall): Promise<Answer> {
   const { operation, codec, dialect } = call
-  const { facts, request, context, activated } = prepareCall(endpoint, incoming, call)
-  if (isStreaming(operation)) {
-    // A client that leaves ends its stream, not the task: each stream has its own signal.
-    const gone = new AbortController()
-    let onOpen: () => void = () => undefined
-    const opened = new Promise<void>((resolve) => {
-      onOpen = resolve
-    })
-    const items = callStreaming(endpoint.service, operation, request, { ...context, signal: gone.signal, onOpen })
-    const headers = activated === undefined ? sseHeaders : { ...sseHeaders, [dialect.extensionsHeader]: activated }
-    const { watch } = call
-    return await streamAnswer(endpoint, {
-      items,
-      watch,
-      opened,
-      gone,
-      encoder: call.createStreamEncoder(facts),
-      envelope,
-      headers,
-    })
-  }
+  const prepared = prepareCall(handler, incoming, call)
+  if (isStreaming(operation)) return await streamAnswer(handler, call, prepared)
+  const { facts, request, context, activated } = prepared
   // A unary call goes on when its caller leaves (R-SEND-11): no signal.
-  const result = await callUnary(endpoint.service, operation, request, context)
+  const result = await callUnary(handler.service, operation, request, context)
   call.watch?.answered(result)
-  const headers =
-    activated === undefined ? envelope.headers : { ...envelope.headers, [dialect.extensionsHeader]: activated }
-  const encoded = codec.encode(result, call.params, facts)
+  let headers = call.answerHeaders
+  if (activated !== undefined) headers = { ...headers, [dialect.extensionsHeader]: activated }
+  let encoded = codec.encode(result, call.params, facts)
   assertText(encoded)
-  const isCard = operation === 'getExtendedAgentCard'
-  const body = envelope.result((isCard && (await endpoint.signCard?.(encoded, dialect))) || encoded)
+  if (operation === 'getExtendedAgentCard') {
+    encoded = (await handler.signCard?.(encoded, dialect)) || encoded
+    headers = { ...headers, ...perCaller(handler) }
+  }
+  const body = call.wrapResult(encoded)
   // After encoding and signing, which can fail.
   call.watch?.ended()
-  return new Response(body, { headers: isCard ? { ...headers, ...perCaller(endpoint) } : headers })
+  return { status: 200, headers, body }
 }
 
 /** Logs that a dialect could not encode an error. Returns the error for the caller. */
@@ -77,59 +54,50 @@ function assertText(encoded: unknown): asserts encoded is string {
 }
 
 /** Headers of extended cards: only the caller's own cache may store them (R-XCARD-3). */
-function perCaller({ vary }: BindingHandler): Readonly<Record<string, string>> {
+function perCaller({ vary }: BindingHandler): AnswerHeaders {
   return { 'cache-control': 'private, max-age=60', vary }
 }
 
-interface StreamAnswer {
-  readonly watch: CallTracker | undefined
-  readonly items: AsyncIterable<StreamItem>
-  readonly opened: Promise<void>
-  readonly gone: AbortController
-  readonly encoder: StreamEncoder
-  readonly envelope: Envelope
-  readonly headers: Readonly<Record<string, string>>
-}
-
 async function streamAnswer(
-  endpoint: BindingHandler,
-  { items, watch, opened, gone, encoder, envelope, headers }: StreamAnswer,
-): Promise<Response> {
+  handler: BindingHandler,
+  call: HttpCall,
+  { facts, request, context, activated }: PreparedCall,
+): Promise<Answer> {
+  // A client that leaves ends its stream, not the task: each stream has its own signal.
+  const gone = new AbortController()
+  let onOpen: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    onOpen = resolve
+  })
+  const items = callStreaming(handler.service, call.operation, request, { ...context, signal: gone.signal, onOpen })
+  const encoder = call.createStreamEncoder(facts)
   const rest = items[Symbol.asyncIterator]()
   // An error before the first event becomes an error response of the binding (R-STRM-11).
   const first = rest.next()
   await Promise.race([first, opened])
-  // Only the last frame has the event's id: a client that resumes after an earlier frame would miss the rest.
-  const encodeFrames = (frames: readonly Frame[], seq?: number): string =>
-    frames
-      .map(({ data, event, isBare }, place) => {
-        assertText(data)
-        if (event !== undefined && /[\r\n]/.test(event))
-          throw new TypeError('Invalid `event` of a frame: it has a line break')
-        const text = (isBare ? data : envelope.result(data)).replace(/\r\n|\r|\n/g, '\ndata: ')
-        return frame(text, place === frames.length - 1 ? seq : undefined, event)
-      })
-      .join('')
-  const body = sseBody({
+  const { watch } = call
+  const body = new SseFeed<StreamItem>({
     first,
     rest,
     encode: (item) => {
       watch?.event(item)
       const encoded = encoder.encode(item)
-      return typeof encoded === 'string' ? frame(envelope.result(encoded), item.seq) : encodeFrames(encoded, item.seq)
+      return typeof encoded === 'string'
+        ? frame(call.wrapResult(encoded), item.seq)
+        : encodeFrames(call, encoded, item.seq)
     },
     encodeEnd: () => {
-      const end = encoder.end ? encodeFrames(encoder.end()) : ''
+      const end = encoder.end ? encodeFrames(call, encoder.end()) : ''
       watch?.ended()
       return end
     },
     encodeError: (error) => {
-      endpoint.onError(error)
+      handler.onError(error)
       watch?.ended(error)
       try {
-        return encoder.encodeError ? encodeFrames(encoder.encodeError(error)) : frame(envelope.error(error))
+        return encoder.encodeError ? encodeFrames(call, encoder.encodeError(error)) : frame(call.wrapError(error))
       } catch (caught) {
-        encodingFailure(endpoint, caught)
+        encodingFailure(handler, caught)
         return '' // ends the stream: an open one would keep its reader waiting
       }
     },
@@ -137,7 +105,21 @@ async function streamAnswer(
       gone.abort()
       watch?.ended()
     },
-    heartbeats: endpoint.heartbeats,
+    heartbeats: handler.heartbeats,
   })
-  return new Response(body, { headers })
+  const headers = activated === undefined ? sseHeaders : { ...sseHeaders, [call.dialect.extensionsHeader]: activated }
+  return { status: 200, headers, body }
+}
+
+/** Only the last frame has the event's id: a client that resumes after an earlier frame would miss the rest. */
+function encodeFrames(call: HttpCall, frames: readonly Frame[], seq?: number): string {
+  return frames
+    .map(({ data, event, isBare }, place) => {
+      assertText(data)
+      if (event !== undefined && /[\r\n]/.test(event))
+        throw new TypeError('Invalid `event` of a frame: it has a line break')
+      const text = (isBare ? data : call.wrapResult(data)).replace(/\r\n|\r|\n/g, '\ndata: ')
+      return frame(text, place === frames.length - 1 ? seq : undefined, event)
+    })
+    .join('')
 }

@@ -42,53 +42,23 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
     if (announced !== null) bytes = new Uint8Array(await request.arrayBuffer())
     else bytes = request.body ? await collectAtMost(request.body, maxBytes) : new Uint8Array()
   } catch (cause) {
-    throw new BodyInterrupted(cause)
+    throw bodyFailure(cause)
   }
   if (!bytes || bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
   return bytes
 }
 
-function readBefore(): TypeError {
-  return new TypeError('The request body was read before this handler; mount it before body parsers')
+/** The error of a body that cannot be read. Bodies that this package has created fail with the final error. */
+export function bodyFailure(cause: unknown): Error {
+  if (cause instanceof A2AError || (cause instanceof TypeError && cause.message === readBeforeText)) return cause
+  return new BodyInterrupted(cause)
 }
 
-/** Copies a request, with a body that fails in the same cases as `readBody`. */
-export function limitBody(request: Request, maxBytes: number): Request {
-  const { url, method, headers, signal } = request
-  if (bodilessMethods.has(method)) return request
-  const isTooLong = Number(headers.get('content-length')) > maxBytes
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  let length = 0
-  const read = async (): Promise<Uint8Array | undefined> => {
-    // Locked at the first read only: a body that is not read here can be read elsewhere.
-    if (!reader && request.bodyUsed) throw readBefore()
-    reader ??= request.body?.getReader()
-    try {
-      return (await reader?.read())?.value
-    } catch (cause) {
-      throw new BodyInterrupted(cause)
-    }
-  }
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const value = isTooLong ? undefined : await read()
-        length += value?.byteLength ?? 0
-        if (isTooLong || length > maxBytes) {
-          reader?.cancel().catch(() => undefined)
-          controller.error(tooLarge(maxBytes))
-        } else if (value) controller.enqueue(value)
-        else controller.close()
-      },
-      cancel: (reason) => reader?.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
-  const init: RequestInit & { readonly duplex: 'half' } = { method, headers, signal, body, duplex: 'half' }
-  return new Request(url, init)
-}
+const readBeforeText = 'The request body was read before this handler; mount it before body parsers'
 
-const bodilessMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
+export function readBefore(): TypeError {
+  return new TypeError(readBeforeText)
+}
 
 export function parseJson(bytes: Uint8Array, limits = defaultRequestLimits): unknown {
   let text: string
@@ -106,8 +76,8 @@ export function parseJson(bytes: Uint8Array, limits = defaultRequestLimits): unk
 }
 
 /** Checked before parsing: a body of another type is an unsupported content type, not invalid JSON (R-RPC-5). */
-export function assertJson(request: Request): void {
-  const mediaType = mediaTypeOf(request.headers.get('content-type'))
+export function assertJson(headers: Pick<Headers, 'get'>): void {
+  const mediaType = mediaTypeOf(headers.get('content-type'))
   if (mediaType === undefined || mediaType === 'application/json' || mediaType === 'application/a2a+json') return
   throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, {
     metadata: { mediaType },
@@ -153,7 +123,7 @@ export function tooManyElements(jsonElements: number): A2AError {
   })
 }
 
-function tooLarge(maxBytes: number): A2AError {
+export function tooLarge(maxBytes: number): A2AError {
   return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, {
     metadata: { limit: 'bodyBytes', max: String(maxBytes) },
   })

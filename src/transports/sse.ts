@@ -5,9 +5,8 @@
 import { A2AError } from '../model/errors.js'
 import type { ReadAhead, StreamItem } from '../model/service.js'
 
-const encoder = new TextEncoder()
 /** Characters buffered for the reader before reading of the log pauses. */
-const highWaterMark = 64 * 1024
+export const highWaterMark = 64 * 1024
 const heartbeat = ':\n\n'
 
 /** Sends a comment on idle streams. One timer serves all streams. */
@@ -89,10 +88,6 @@ export class SseFeed<Item = StreamItem> {
     this.#encodeError = encodeError
     this.#onGone = onGone
     this.#heartbeats = heartbeats
-  }
-
-  get isStarted(): boolean {
-    return this.#sink !== undefined
   }
 
   start(sink: SseSink): void {
@@ -192,47 +187,6 @@ export class SseFeed<Item = StreamItem> {
     this.#ready = ''
     if (text !== '') this.#isBlocked = this.#sink?.write(text) === false
     else if (isFirst) this.#sink?.open()
-  }
-}
-
-const feedKey = Symbol('feed')
-
-/**
- * Makes a response body of a stream. A server that writes to connections itself takes the feed instead (`feedOf`), in the
- * same turn of the event loop.
- */
-export function sseBody<Item>(stream: SseStream<Item>): ReadableStream<Uint8Array> {
-  const feed = new SseFeed(stream)
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        soon(() => feed.start(sinkOf(controller)))
-      },
-      pull: () => feed.resume(),
-      cancel: () => feed.cancel(),
-    },
-    { highWaterMark, size: (chunk) => chunk.byteLength },
-  )
-  return Object.assign(body, { [feedKey]: feed })
-}
-
-/** The feed of a body that `sseBody` made, unless the body is being read. */
-export function feedOf(body: unknown): SseFeed | undefined {
-  const feed = (body as { readonly [feedKey]?: SseFeed } | null | undefined)?.[feedKey]
-  return feed?.isStarted ? undefined : feed
-}
-
-function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>): SseSink {
-  return {
-    open: () => undefined,
-    write(text) {
-      controller.enqueue(encoder.encode(text))
-      return (controller.desiredSize ?? 0) > 0
-    },
-    end(text) {
-      if (text !== '') controller.enqueue(encoder.encode(text))
-      controller.close()
-    },
   }
 }
 

@@ -56,8 +56,6 @@ export interface HeaderReader {
   get(name: string): string | null
 }
 
-export type ServerTransport = (request: Request, incoming: IncomingCall) => Promise<Response>
-
 /** Headers that carry service parameters. CORS allows and exposes the same list. */
 export const parameterHeaders = {
   version: 'A2A-Version',
@@ -77,11 +75,10 @@ export const parameterHeaders = {
 export const positionExtension = 'urn:dragoman:stream-position:v1'
 
 /** The version that a call names. The header wins over the query parameter (R-VER-2). */
-export function readVersion(headers: HeaderReader, url = ''): string | undefined {
+export function readVersion(headers: HeaderReader, query = ''): string | undefined {
   const named = headers.get(parameterHeaders.version)
   if (named !== null) return named
-  // Most requests have no query, and parsing a URL is expensive.
-  return url.includes('?') ? (new URL(url).searchParams.get(parameterHeaders.version) ?? undefined) : undefined
+  return query === '' ? undefined : (new URLSearchParams(query).get(parameterHeaders.version) ?? undefined)
 }
 
 /** Extensions that the caller names. Older dialects accept `X-A2A-Extensions` and the new header (RM-DET-6). */
@@ -129,12 +126,12 @@ export interface PreparedCall {
 }
 
 /** Decodes a request and its headers. Shared by all bindings. */
-export function prepareCall(endpoint: BindingHandler, incoming: IncomingCall, call: Call): PreparedCall {
+export function prepareCall(handler: BindingHandler, incoming: IncomingCall, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
   const caused = readTraceContext((name) => headers.get(name))
   call.watch?.understood(call, caused)
-  const extensions = assertExtensions(endpoint, dialect, headers)
-  const facts = factsOf(endpoint, headers)
+  const extensions = assertExtensions(handler, dialect, headers)
+  const facts = factsOf(handler, headers)
   const request = codec.decode(params, facts)
   const context: { -readonly [K in keyof CallContext]: CallContext[K] } = {
     caller: incoming.caller,
@@ -142,7 +139,7 @@ export function prepareCall(endpoint: BindingHandler, incoming: IncomingCall, ca
     ...dialect.traits,
     ...codec.traits?.(params),
   }
-  const tenant = tenantOf(endpoint, incoming, request)
+  const tenant = tenantOf(handler, incoming, request)
   if (tenant) context.tenant = tenant
   if (extensions.length > 0) context.extensions = extensions
   const idempotencyKey = headers.get(parameterHeaders.idempotencyKey)
@@ -153,13 +150,13 @@ export function prepareCall(endpoint: BindingHandler, incoming: IncomingCall, ca
   const { traceparent, tracestate } = call.watch?.begun() ?? caused
   if (traceparent !== undefined) context.traceparent = traceparent
   if (tracestate !== undefined) context.tracestate = tracestate
-  return { facts, request, context, activated: activatedExtensions(endpoint, extensions) }
+  return { facts, request, context, activated: activatedExtensions(handler, extensions) }
 }
 
 /** The extensions that a caller names. Throws if a required one is missing; checked before the method (R-ERR-10). */
-export function assertExtensions(endpoint: BindingHandler, dialect: Dialect, headers: HeaderReader): readonly string[] {
+export function assertExtensions(handler: BindingHandler, dialect: Dialect, headers: HeaderReader): readonly string[] {
   const asked = readExtensions(headers, dialect)
-  for (const { uri, isRequired } of endpoint.extensions) {
+  for (const { uri, isRequired } of handler.extensions) {
     if (!isRequired || asked.includes(uri)) continue
     throw new A2AError('EXTENSION_SUPPORT_REQUIRED', `This agent needs the extension ${uri}`, {
       metadata: { extension: uri },
@@ -169,9 +166,9 @@ export function assertExtensions(endpoint: BindingHandler, dialect: Dialect, hea
 }
 
 /** Active extensions: requested and declared. Unknown ones are ignored (R-EXT-2). */
-function activatedExtensions(endpoint: BindingHandler, asked: readonly string[]): string | undefined {
+function activatedExtensions(handler: BindingHandler, asked: readonly string[]): string | undefined {
   if (asked.length === 0) return undefined
-  const active = endpoint.extensions.filter(({ uri }) => asked.includes(uri))
+  const active = handler.extensions.filter(({ uri }) => asked.includes(uri))
   return active.length > 0 ? active.map(({ uri }) => uri).join(', ') : undefined
 }
 
@@ -187,14 +184,14 @@ function readEventId(value: string): number {
 }
 
 /** The tenant of a call. The path wins, and the request must not name another (R-TEN-2). */
-function tenantOf(endpoint: BindingHandler, incoming: IncomingCall, decoded: unknown): string | undefined {
+function tenantOf(handler: BindingHandler, incoming: IncomingCall, decoded: unknown): string | undefined {
   const named = (decoded as { readonly tenant?: string }).tenant
   if (incoming.tenant !== undefined && named !== undefined && named !== incoming.tenant) {
     const description = 'names another tenant than the path'
     throw new A2AError('INVALID_PARAMS', `tenant: ${description}`, { violations: [{ field: 'tenant', description }] })
   }
   const tenant = incoming.tenant ?? named
-  assertTenant(endpoint, { tenant, caller: incoming.caller })
+  assertTenant(handler, { tenant, caller: incoming.caller })
   return tenant
 }
 

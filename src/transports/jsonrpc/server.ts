@@ -1,20 +1,21 @@
 /** JSON-RPC over HTTP: one address, methods by name, streams as server-sent events (R-RPC). */
-import type { CallFacts, Dialect, JsonRpcForm } from '../../dialects/dialect.js'
+import type { CallFacts, Dialect, JsonRpcForm, OperationCodec, StreamEncoder } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import { CallTracker } from '../call-record.js'
-import { answerCall, type Envelope, encodingFailure, type HttpCall } from '../http-server.js'
-import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
-import { frame, sseHeaders } from '../sse.js'
+import { type Answer, type Exchange, jsonHeaders } from '../exchange.js'
+import { answerCall, encodingFailure, type HttpCall } from '../http-server.js'
+import { assertJson, parseJson, type RequestLimits } from '../read-json.js'
+import { frame, SseFeed, sseHeaders } from '../sse.js'
 import {
   assertExtensions,
   type BindingHandler,
   factsOf,
+  type HeaderReader,
   type IncomingCall,
   readVersion,
-  type ServerTransport,
 } from '../transport.js'
 
 /** Errors with their own HTTP status; all others have status 200 (R-ERR-12). */
@@ -30,121 +31,177 @@ const withStatus: ReadonlySet<ErrorCode> = new Set([
 export const maxPeekBytes = 64 * 1024
 
 export interface JsonRpcServer {
-  readonly answer: ServerTransport
+  readonly binding: 'JSONRPC'
+  answer(exchange: Exchange, incoming: IncomingCall): Promise<Answer>
   /** Encodes the error of a refused call in the caller's dialect, as far as the request names it. */
-  refuse(request: Request, error: A2AError): Promise<Response>
-}
-
-/** The id and dialect of the response. Filled in while the request is read, so that errors use them too. */
-interface ReplyTarget {
-  id: RequestId
-  dialect: Dialect
-  operation?: Operation
+  refuse(exchange: Exchange, error: A2AError, parsed?: unknown): Promise<Answer>
 }
 
 /** Serves dialects that have a form for JSON-RPC. */
-export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
-  const { dialects } = endpoint
+export function createJsonRpcServer(handler: BindingHandler): JsonRpcServer {
+  const { dialects, limits } = handler
   const forms = dialects.map(formOf)
+  const candidatesOf = createNegotiation(handler)
   return {
-    async answer(request, incoming) {
-      const version = readVersion(request.headers, request.url)
-      const target: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
-      const watch = endpoint.observe && new CallTracker(endpoint.observe, { ...incoming, binding: 'JSONRPC' })
+    binding: 'JSONRPC',
+    async answer(exchange, incoming) {
+      const version = readVersion(exchange.headers, exchange.query)
+      const watch = handler.observe && new CallTracker(handler.observe, { ...incoming, binding: 'JSONRPC' })
+      // Filled in while the request is read, so that errors use them too.
+      let id: RequestId = null
+      let dialect: Dialect | undefined
+      let operation: Operation | undefined
       try {
-        const body = incoming.body === undefined ? await readJson(request, endpoint.limits) : incoming.body
-        target.id = requestIdOf(body)
+        const body = incoming.body === undefined ? await readJson(exchange, limits) : incoming.body
+        id = requestIdOf(body)
         const rpc = readEnvelope(body)
         assertEnvelopeVersion(rpc.jsonrpc, forms)
-        const [first, ...others] = spokenIn(endpoint, rpc, version)
-        target.dialect = first
-        if (others.length > 0) target.dialect = await settle([first, ...others], endpoint, rpc, incoming)
-        const call = callOf(endpoint, target.dialect, rpc, request)
-        target.operation = call.operation
-        const response = await answerCall(endpoint, incoming, watch ? { ...call, watch } : call, envelopeOf(target))
-        const isUnanswered = formOf(target.dialect).hasNotifications && isNotification(body)
-        return isUnanswered ? await withoutBody(response) : response
+        const candidates = candidatesOf(rpc.method, version)
+        dialect = candidates[0]
+        if (candidates.length > 1) dialect = await settle(candidates, handler, rpc, incoming)
+        const call = callOf(handler, dialect, rpc, { id, headers: exchange.headers, watch })
+        operation = call.operation
+        const answer = await answerCall(handler, incoming, call)
+        return call.form.hasNotifications && isNotification(body) ? withoutBody(answer) : answer
       } catch (caught) {
         const error = A2AError.from(caught)
-        endpoint.onError(error)
+        handler.onError(error)
         watch?.ended(error)
-        return encodeOr500(
-          endpoint,
-          target.id,
-          () => asEvent(error, target, factsOf(endpoint, request.headers)) ?? errorAnswer(error, target),
-        )
+        const target: ReplyTarget = { id, dialect: dialect ?? dialectByVersion(dialects, version), operation }
+        const facts = factsOf(handler, exchange.headers)
+        return encodeOr500(handler, id, () => asEvent(error, target, facts) ?? errorAnswer(error, target))
       }
     },
-    async refuse(request, error) {
-      const version = readVersion(request.headers, request.url)
-      const target: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
+    async refuse(exchange, error, parsed) {
+      const version = readVersion(exchange.headers, exchange.query)
+      let id: RequestId = null
+      let dialect: Dialect | undefined
       try {
-        const body = await readJson(request, { ...endpoint.limits, bodyBytes: maxPeekBytes })
-        target.id = requestIdOf(body)
-        target.dialect = spokenIn(endpoint, readEnvelope(body), version)[0]
+        const body = parsed ?? (await readJson(exchange, { ...limits, bodyBytes: maxPeekBytes }))
+        id = requestIdOf(body)
+        dialect = candidatesOf(readEnvelope(body).method, version)[0]
       } catch {
         // The request is refused anyway.
       }
-      return encodeOr500(endpoint, target.id, () => errorAnswer(error, target))
+      const target: ReplyTarget = { id, dialect: dialect ?? dialectByVersion(dialects, version) }
+      return encodeOr500(handler, id, () => errorAnswer(error, target))
     },
   }
 }
 
-async function readJson(request: Request, limits: RequestLimits): Promise<unknown> {
-  assertJson(request)
-  return parseJson(await readBody(request, limits.bodyBytes), limits)
+async function readJson(exchange: Exchange, limits: RequestLimits): Promise<unknown> {
+  assertJson(exchange.headers)
+  return parseJson(await exchange.readBody(limits.bodyBytes), limits)
 }
 
 /** Leaving a stream does not end its task. */
-async function withoutBody(response: Response): Promise<Response> {
-  await response.body?.cancel()
-  return new Response(null, { status: 204 })
+function withoutBody({ body }: Answer): Answer {
+  if (body instanceof SseFeed) body.cancel()
+  return { status: 204, headers: {} }
 }
 
-function spokenIn(
-  { dialects, assumeV1 }: BindingHandler,
-  { method }: RpcRequest,
-  version: string | undefined,
-): readonly [Dialect, ...Dialect[]] {
-  const isServedIn = ({ jsonrpc }: Dialect) => jsonrpc?.methods.has(method) === true
-  return negotiate(dialects, { version, isServedIn, assumeV1 }) as [Dialect, ...Dialect[]] // it names at least one
+type Candidates = readonly [Dialect, ...Dialect[]]
+
+/**
+ * Returns the dialects that may serve a method, best first. Results for methods and versions of the dialects are kept:
+ * callers can name others, but they add nothing.
+ */
+function createNegotiation({
+  dialects,
+  assumeV1,
+}: BindingHandler): (method: string, version: string | undefined) => Candidates {
+  const known = new Map<string | undefined, Map<string, Candidates>>([[undefined, new Map()]])
+  for (const version of dialects.flatMap(({ versions }) => versions)) known.set(version, new Map())
+  return (method, version) => {
+    const kept = known.get(version)?.get(method)
+    if (kept) return kept
+    const isServedIn = ({ jsonrpc }: Dialect) => jsonrpc?.methods.has(method) === true
+    const candidates = negotiate(dialects, { version, isServedIn, assumeV1 }) as readonly Dialect[] as Candidates // it names at least one
+    if (candidates.some(isServedIn)) known.get(version)?.set(method, candidates)
+    return candidates
+  }
 }
 
 /** For methods that several versions have, chooses the dialect that created the task (RM-DET-4). */
 async function settle(
-  candidates: readonly [Dialect, ...Dialect[]],
-  endpoint: BindingHandler,
+  candidates: Candidates,
+  handler: BindingHandler,
   { params }: RpcRequest,
   incoming: IncomingCall,
 ): Promise<Dialect> {
   const id = isObject(params) ? params.id : undefined
-  const name = typeof id === 'string' ? await endpoint.createdIn(id, incoming) : undefined
+  const name = typeof id === 'string' ? await handler.createdIn(id, incoming) : undefined
   return candidates.find((dialect) => dialect.name === name) ?? candidates[0]
 }
 
+interface RpcCallFacts {
+  readonly id: RequestId
+  readonly headers: HeaderReader
+  readonly watch: CallTracker | undefined
+}
+
 function callOf(
-  endpoint: BindingHandler,
+  handler: BindingHandler,
   dialect: Dialect,
   { jsonrpc, method, params }: RpcRequest,
-  request: Request,
-): HttpCall {
+  facts: RpcCallFacts,
+): RpcCall {
   const form = formOf(dialect)
   assertEnvelopeVersion(jsonrpc, [form])
   const named = form.methods.get(method)
   const operation = (named && form.operations[named]?.instead?.(params)) ?? named
   const codec = operation && form.operations[operation]
   if (!operation || !codec) {
-    assertExtensions(endpoint, dialect, request.headers)
+    assertExtensions(handler, dialect, facts.headers)
     throw methodNotFound(method, dialect)
   }
-  return {
-    binding: 'JSONRPC',
-    dialect,
-    operation,
-    codec,
-    params,
-    headers: request.headers,
-    createStreamEncoder: (facts) => form.createStreamEncoder({ operation, params, newId: endpoint.newId, facts }),
+  return new RpcCall(handler, { dialect, form, operation, codec, params }, facts)
+}
+
+type RpcTarget = Pick<RpcCall, 'dialect' | 'form' | 'operation' | 'codec' | 'params'>
+
+class RpcCall implements HttpCall {
+  readonly binding = 'JSONRPC'
+  readonly answerHeaders = jsonHeaders
+  readonly dialect: Dialect
+  readonly form: JsonRpcForm
+  readonly operation: Operation
+  readonly codec: OperationCodec
+  readonly params: unknown
+  readonly headers: HeaderReader
+  readonly watch: CallTracker | undefined
+  readonly #id: RequestId
+  readonly #handler: BindingHandler
+  #prefix: string | undefined
+
+  constructor(
+    handler: BindingHandler,
+    { dialect, form, operation, codec, params }: RpcTarget,
+    { id, headers, watch }: RpcCallFacts,
+  ) {
+    this.dialect = dialect
+    this.form = form
+    this.operation = operation
+    this.codec = codec
+    this.params = params
+    this.headers = headers
+    this.watch = watch
+    this.#id = id
+    this.#handler = handler
+  }
+
+  createStreamEncoder(facts: CallFacts): StreamEncoder {
+    const { operation, params } = this
+    return this.form.createStreamEncoder({ operation, params, newId: this.#handler.newId, facts })
+  }
+
+  wrapResult(json: string): string {
+    this.#prefix ??= `{"jsonrpc":"2.0","id":${JSON.stringify(this.#id)},"result":`
+    return `${this.#prefix}${json}}`
+  }
+
+  wrapError(error: A2AError): string {
+    return errorEnvelope(this.#id, error, this.form)
   }
 }
 
@@ -153,45 +210,41 @@ function methodNotFound(method: string, { versions }: Dialect): A2AError {
   return new A2AError('METHOD_NOT_FOUND', `Method not found${hint}`, { metadata: { method: method.slice(0, 100) } })
 }
 
-/** The error as one server-sent event, if the dialect sends it so. Errors with their own HTTP status never are. */
-function asEvent(error: A2AError, { id, dialect, operation }: ReplyTarget, facts: CallFacts): Response | undefined {
-  const form = formOf(dialect)
-  if (withStatus.has(error.code) || !form.sendsErrorAsEvent?.(operation, facts)) return undefined
-  return new Response(frame(errorEnvelope(id, error, form)), { headers: sseHeaders })
+/** The id and dialect of an error response. */
+interface ReplyTarget {
+  readonly id: RequestId
+  readonly dialect: Dialect
+  readonly operation?: Operation | undefined
 }
 
-function errorAnswer(error: A2AError, { id, dialect }: ReplyTarget): Response {
+/** The error as one server-sent event, if the dialect sends it so. Errors with their own HTTP status never are. */
+function asEvent(error: A2AError, { id, dialect, operation }: ReplyTarget, facts: CallFacts): Answer | undefined {
   const form = formOf(dialect)
-  const text = errorEnvelope(id, error, form)
+  if (withStatus.has(error.code) || !form.sendsErrorAsEvent?.(operation, facts)) return undefined
+  return { status: 200, headers: sseHeaders, body: frame(errorEnvelope(id, error, form)) }
+}
+
+function errorAnswer(error: A2AError, { id, dialect }: ReplyTarget): Answer {
+  const form = formOf(dialect)
+  const body = errorEnvelope(id, error, form)
   const status = withStatus.has(error.code) ? form.httpStatus(error) : 200
   const { retryAfterSeconds } = error.details
-  const headers: Record<string, string> = { 'content-type': 'application/json' }
-  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
-  return new Response(text, { status, headers })
+  if (retryAfterSeconds === undefined) return { status, headers: jsonHeaders, body }
+  return { status, headers: { ...jsonHeaders, 'retry-after': String(retryAfterSeconds) }, body }
 }
 
 /** Encodes an error. If the dialect fails to, the caller gets an internal error in the newest dialect. */
-function encodeOr500(endpoint: BindingHandler, id: RequestId, encode: () => Response): Response {
+function encodeOr500(handler: BindingHandler, id: RequestId, encode: () => Answer): Answer {
   try {
     return encode()
   } catch (caught) {
-    const error = encodingFailure(endpoint, caught)
-    const text = errorEnvelope(id, error, formOf(endpoint.newestDialect))
-    return new Response(text, { status: 500, headers: { 'content-type': 'application/json' } })
-  }
-}
-
-function envelopeOf({ id, dialect }: ReplyTarget): Envelope {
-  const prefix = resultPrefix(id)
-  return {
-    headers: { 'content-type': 'application/json' },
-    result: (json) => `${prefix}${json}}`,
-    error: (error) => errorEnvelope(id, error, formOf(dialect)),
+    const error = encodingFailure(handler, caught)
+    return { status: 500, headers: jsonHeaders, body: errorEnvelope(id, error, formOf(handler.newestDialect)) }
   }
 }
 
 function formOf({ jsonrpc }: Dialect): JsonRpcForm {
-  return jsonrpc as JsonRpcForm // the endpoint's dialects all have one
+  return jsonrpc as JsonRpcForm // the handler's dialects all have one
 }
 
 type RequestId = string | number | null
@@ -218,7 +271,7 @@ function isNotification(body: unknown): boolean {
 function readEnvelope(body: unknown): RpcRequest {
   if (Array.isArray(body)) throw invalid('batches are not supported')
   if (!isObject(body)) throw invalid('must be a JSON-RPC object')
-  const { jsonrpc, id, method, params } = body
+  const { jsonrpc, id, method } = body
   if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number') {
     throw invalid('id must be a string, a number or null')
   }
@@ -226,7 +279,7 @@ function readEnvelope(body: unknown): RpcRequest {
     // For a body that is not JSON-RPC at all, the missing version is the more helpful error.
     throw jsonrpc === '2.0' ? invalid('method is required') : invalid('jsonrpc must be "2.0"')
   }
-  return { jsonrpc, method, params }
+  return body as unknown as RpcRequest // `method` is checked above
 }
 
 /** Throws if no dialect accepts the version. Some accept other values than `2.0`. */
@@ -237,10 +290,6 @@ function assertEnvelopeVersion(jsonrpc: unknown, forms: readonly JsonRpcForm[]):
 
 function invalid(what: string): A2AError {
   return new A2AError('INVALID_REQUEST', `Request payload validation error: ${what}`)
-}
-
-function resultPrefix(id: RequestId): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
 }
 
 function errorEnvelope(id: RequestId, error: A2AError, form: JsonRpcForm): string {

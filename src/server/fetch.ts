@@ -1,0 +1,156 @@
+/** Exchanges on `Request` and `Response`, for hosts such as Deno, Bun, Next.js and Hono, and for routes. */
+import type { Connection } from '../model/connection.js'
+import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
+import { bodyFailure, readBefore, readBody, tooLarge } from '../transports/read-json.js'
+import { highWaterMark, type SseFeed, type SseSink } from '../transports/sse.js'
+import type { HeaderReader } from '../transports/transport.js'
+
+/** Answers a `Request`. */
+export type Fetch = (request: Request, connection?: Connection) => Promise<Response>
+
+/** A request of a host with `Request` and `Response`. */
+export class FetchExchange implements Exchange {
+  readonly authority: string
+  readonly path: string
+  readonly query: string
+  readonly connection: Connection | undefined
+  readonly #request: Request
+
+  constructor(request: Request, connection?: Connection) {
+    this.#request = request
+    this.connection = connection
+    const [address = ''] = request.url.split('#', 1)
+    const host = address.indexOf('://') + 3
+    const mark = address.indexOf('?', host)
+    const end = mark < 0 ? address.length : mark
+    const slash = address.indexOf('/', host)
+    const start = slash < 0 || slash > end ? end : slash
+    this.authority = address.slice(host, start)
+    this.path = address.slice(start, end) || '/'
+    this.query = address.slice(end + 1)
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  get url(): string {
+    return this.#request.url
+  }
+
+  get headers(): HeaderReader {
+    return this.#request.headers
+  }
+
+  readBody(maxBytes: number): Promise<Uint8Array> {
+    return readBody(this.#request, maxBytes)
+  }
+
+  toRequest(maxBytes: number): Request {
+    const request = this.#request
+    const { url, method, headers, signal } = request
+    if (!canHaveBody(method)) return request
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+    const read = async (): Promise<Uint8Array | undefined> => {
+      // Locked at the first read only: a body that is not read here can be read elsewhere.
+      if (!reader && request.bodyUsed) throw readBefore()
+      reader ??= request.body?.getReader()
+      return (await reader?.read())?.value
+    }
+    const body = limitedBody(read, () => reader?.cancel().catch(() => undefined), { headers, maxBytes })
+    return new Request(url, requestInit({ method, headers, signal, body }))
+  }
+}
+
+/** `Request` has no body for these methods. */
+export function canHaveBody(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'TRACE'
+}
+
+/** Streams as bodies need `duplex`, which the types lack. */
+export function requestInit(init: RequestInit): RequestInit {
+  return Object.assign(init, { duplex: 'half' })
+}
+
+interface BodyLimit {
+  readonly headers: HeaderReader
+  readonly maxBytes: number
+}
+
+/** A body that fails in the same cases as `readBody`. `read` returns undefined at the end of the body. */
+export function limitedBody(
+  read: () => Promise<Uint8Array | undefined>,
+  cancel: () => void,
+  { headers, maxBytes }: BodyLimit,
+): ReadableStream<Uint8Array> {
+  const isTooLong = Number(headers.get('content-length')) > maxBytes
+  let length = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (isTooLong) throw tooLarge(maxBytes)
+        const value = await read().catch((cause: unknown) => Promise.reject(bodyFailure(cause)))
+        length += value?.byteLength ?? 0
+        if (length > maxBytes) {
+          cancel()
+          throw tooLarge(maxBytes)
+        }
+        if (value) controller.enqueue(value)
+        else controller.close()
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Makes a function from `Request` to `Response` of a function that answers exchanges. */
+export function toFetch(answer: AnswerExchange): Fetch {
+  return async (request, connection) => toResponse(await answer(new FetchExchange(request, connection)))
+}
+
+export function toResponse({ status, headers, cookies, body }: Answer): Response {
+  const response = new Response(responseBody(body), { status, headers })
+  for (const cookie of cookies ?? []) response.headers.append('set-cookie', cookie)
+  return response
+}
+
+function responseBody(body: Answer['body']): ConstructorParameters<typeof Response>[0] {
+  if (body === undefined || typeof body === 'string') return body ?? null
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  return body instanceof ReadableStream ? body : streamOf(body)
+}
+
+export function fromResponse({ status, headers, body }: Response): Answer {
+  const cookies = headers.getSetCookie()
+  const fields = Object.fromEntries(headers)
+  delete fields['set-cookie']
+  return { status, headers: fields, ...(cookies.length > 0 && { cookies }), ...(body && { body }) }
+}
+
+function streamOf(feed: Pick<SseFeed, 'start' | 'resume' | 'cancel'>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => feed.start(sinkOf(controller)),
+      pull: () => feed.resume(),
+      cancel: () => feed.cancel(),
+    },
+    { highWaterMark, size: (chunk) => chunk.byteLength },
+  )
+}
+
+const encoder = new TextEncoder()
+
+function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>): SseSink {
+  return {
+    open: () => undefined,
+    write(text) {
+      controller.enqueue(encoder.encode(text))
+      return (controller.desiredSize ?? 0) > 0
+    },
+    end(text) {
+      if (text !== '') controller.enqueue(encoder.encode(text))
+      controller.close()
+    },
+  }
+}

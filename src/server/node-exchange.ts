@@ -1,0 +1,249 @@
+/** Requests of `node:http` as exchanges. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Connection } from '../model/connection.js'
+import { A2AError } from '../model/errors.js'
+import type { Caller } from '../model/service.js'
+import type { Exchange } from '../transports/exchange.js'
+import { BodyInterrupted, readBefore, tooLarge } from '../transports/read-json.js'
+import type { HeaderReader } from '../transports/transport.js'
+import { canHaveBody, limitedBody, requestInit } from './fetch.js'
+import { callerKey, certificateOf } from './peer-connection.js'
+
+/** A request of `node:http`, and the response that belongs to it. */
+export class NodeExchange implements Exchange {
+  readonly incoming: IncomingMessage
+  readonly outgoing: ServerResponse
+  readonly headers: HeaderReader
+  readonly authority: string
+  readonly path: string
+  readonly query: string
+  /** Absent if it consists of the members above. */
+  readonly #url: string | undefined
+  #connection: PeerConnection | undefined
+
+  /** Throws `INVALID_REQUEST` if target and `Host` are not an address. */
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
+    this.incoming = incoming
+    this.outgoing = outgoing
+    this.headers = new NodeHeaders(incoming)
+    const { url: target = '/' } = incoming
+    const { host = '' } = incoming.headers
+    if (plainHost.test(host) && (target === '/' || isPlain(target))) {
+      const mark = target.indexOf('?')
+      this.authority = host
+      this.path = mark < 0 ? target : target.slice(0, mark)
+      this.query = mark < 0 ? '' : target.slice(mark + 1)
+      return
+    }
+    const url = parseTarget(target, host, isSecure(incoming))
+    this.#url = url.href
+    this.authority = url.host
+    this.path = url.pathname
+    this.query = url.search.slice(1)
+  }
+
+  get method(): string {
+    return this.incoming.method ?? 'GET'
+  }
+
+  get url(): string {
+    if (this.#url !== undefined) return this.#url
+    const query = this.query === '' ? '' : `?${this.query}`
+    return `${isSecure(this.incoming) ? 'https' : 'http'}://${this.authority}${this.path}${query}`
+  }
+
+  get connection(): PeerConnection {
+    this.#connection ??= new PeerConnection(this.incoming.socket)
+    return this.#connection
+  }
+
+  readBody(maxBytes: number): Promise<Uint8Array> {
+    const { incoming } = this
+    if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
+    const { rawBody } = incoming as { readonly rawBody?: unknown }
+    // Some hosts read the body first and keep it here.
+    if (rawBody instanceof Uint8Array)
+      return rawBody.byteLength > maxBytes ? Promise.reject(tooLarge(maxBytes)) : Promise.resolve(rawBody)
+    if (incoming.readableDidRead) return Promise.reject(readBefore())
+    return collect(incoming, maxBytes)
+  }
+
+  toRequest(maxBytes: number): Request {
+    const { incoming, outgoing, method } = this
+    if (method === 'TRACE' || method === 'CONNECT')
+      throw new A2AError('METHOD_NOT_FOUND', `The method ${method} is not supported`)
+    const headers = new Headers()
+    for (let place = 0; place < incoming.rawHeaders.length; place += 2)
+      headers.append(incoming.rawHeaders[place] ?? '', incoming.rawHeaders[place + 1] ?? '')
+    const gone = new AbortController()
+    outgoing.once('close', () => {
+      if (!outgoing.writableFinished) gone.abort()
+    })
+    const init: RequestInit = { method, headers, signal: gone.signal }
+    if (!canHaveBody(method)) return new Request(this.url, init)
+    let chunks: AsyncIterator<Uint8Array> | undefined
+    const read = async (): Promise<Uint8Array | undefined> => {
+      const { rawBody } = incoming as { readonly rawBody?: unknown }
+      if (!chunks && rawBody instanceof Uint8Array) chunks = [rawBody].values() as unknown as typeof chunks
+      if (!chunks && incoming.readableDidRead) throw readBefore()
+      // Destroying the request would close the connection before the response is written.
+      chunks ??= incoming.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]()
+      return (await chunks?.next())?.value
+    }
+    return new Request(
+      this.url,
+      requestInit({ ...init, body: limitedBody(read, () => undefined, { headers, maxBytes }) }),
+    )
+  }
+
+  /** The key that unread responses are counted by. */
+  get callerKey(): string {
+    return callerKey(this.#connection?.caller, this.incoming.socket.remoteAddress)
+  }
+}
+
+/** Of these headers Node.js keeps the first value only. A proxy may have checked another one. */
+const singleHeaders: ReadonlySet<string> = new Set([
+  'age',
+  'authorization',
+  'content-length',
+  'content-type',
+  'etag',
+  'expires',
+  'from',
+  'host',
+  'if-modified-since',
+  'if-unmodified-since',
+  'last-modified',
+  'location',
+  'max-forwards',
+  'proxy-authorization',
+  'referer',
+  'retry-after',
+  'server',
+  'user-agent',
+])
+
+class NodeHeaders implements HeaderReader {
+  readonly #incoming: IncomingMessage
+
+  constructor(incoming: IncomingMessage) {
+    this.#incoming = incoming
+  }
+
+  get(name: string): string | null {
+    const lower = name.toLowerCase()
+    const value = this.#incoming.headers[lower]
+    if (typeof value !== 'string') return null
+    return singleHeaders.has(lower) ? joined(this.#incoming.rawHeaders, lower) : value
+  }
+}
+
+/** All values of a header, as `Headers` joins them. `headers` alternates names and values. */
+function joined(headers: readonly string[], lower: string): string {
+  let values = ''
+  for (let place = 0; place < headers.length; place += 2) {
+    const name = headers[place]
+    if (name?.length !== lower.length || name.toLowerCase() !== lower) continue
+    values = values === '' ? (headers[place + 1] ?? '') : `${values}, ${headers[place + 1]}`
+  }
+  return values
+}
+
+/** Hosts and targets that the URL parser would not change. */
+const plainHost = /^[a-z\d._-]+(?::(?:[1-9]\d{3}|[1-5]\d{4}))?$/
+const plainTarget = /^\/[\w!$&'()*+,\-./:;=?@[\]~]*$/
+const dotSegment = /\/\.\.?(?:[/?]|$)/
+
+function isPlain(target: string): boolean {
+  return plainTarget.test(target) && !dotSegment.test(target)
+}
+
+function parseTarget(target: string, host: string, isTls: boolean): URL {
+  // The URL parser reads a backslash as a slash; proxies may not.
+  if (/^[^?]*\\/.test(target)) throw invalidTarget()
+  const isAbsolute = /^https?:\/\//.test(target)
+  if (!isAbsolute && (host === '' || !target.startsWith('/'))) throw invalidTarget()
+  let url: URL
+  try {
+    url = new URL(isAbsolute ? target : `${isTls ? 'https' : 'http'}://${host}${target}`)
+  } catch {
+    throw invalidTarget()
+  }
+  // A host that the parser reads as another one, such as `a@b`.
+  if (!isAbsolute && url.hostname !== host.replace(/:\d*$/, '').toLowerCase()) throw invalidTarget()
+  return url
+}
+
+function invalidTarget(): A2AError {
+  return new A2AError('INVALID_REQUEST', 'Invalid request target or Host')
+}
+
+function isSecure({ socket }: IncomingMessage): boolean {
+  return (socket as Partial<TLSSocket>).encrypted === true
+}
+
+/** Reads the body to its end, or until it exceeds `maxBytes`. */
+function collect(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    let first: Uint8Array | undefined
+    let others: Uint8Array[] | undefined
+    let length = 0
+    const onData = (chunk: Uint8Array) => {
+      length += chunk.byteLength
+      // Later chunks are discarded: the response is sent first, and then the connection is closed.
+      if (length > maxBytes) reject(tooLarge(maxBytes))
+      else if (!first) first = chunk
+      else if (others) others.push(chunk)
+      else others = [chunk]
+    }
+    const onEnd = () => {
+      if (length <= maxBytes) resolve(others && first ? Buffer.concat([first, ...others], length) : (first ?? nothing))
+    }
+    const onClose = () => {
+      if (incoming.readableEnded) return
+      if (!incoming.complete) {
+        reject(new BodyInterrupted(incoming.errored ?? new Error('The connection was closed')))
+        return
+      }
+      // The whole body arrived before the connection closed: the call is made (R-SEND-11).
+      const rest = incoming.read() as Uint8Array | null
+      if (rest) onData(rest)
+      onEnd()
+    }
+    if (incoming.destroyed) {
+      onClose()
+      return
+    }
+    // Without a listener of `error`, Node.js emits `close` only.
+    incoming.on('data', onData)
+    incoming.on('end', onEnd)
+    incoming.on('close', onClose)
+  })
+}
+
+const nothing = new Uint8Array()
+
+/** The connection of a request in Node.js. */
+export class PeerConnection implements Connection {
+  readonly #socket: Socket
+  #caller: string | undefined
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  // Own members: connections are copied by spreading.
+  readonly certificate = () => certificateOf(this.#socket)
+  readonly address = () => this.#socket.remoteAddress
+  readonly onCaller = ({ id }: Caller) => {
+    this.#caller = id
+  }
+
+  /** The id of the caller, once it is authenticated. */
+  get caller(): string | undefined {
+    return this.#caller
+  }
+}
