@@ -93,7 +93,7 @@ async function* follow(
           record(item, progress)
           fresh.push(item)
         }
-        yield fresh
+        if (fresh.length > 0) yield fresh
       }
       if (isComplete(progress)) return
       cause = new TransportError('broken-stream', 'The stream ended before the task did')

@@ -57,6 +57,11 @@ export interface StreamDecoder {
   decode(frame: IncomingFrame): readonly StreamResponse[]
   /** Whether the peer has ended the stream (`final: true`, `[DONE]`); the connection may still be open. */
   readonly isOver: boolean
+  /**
+   * Whether a chunk of an artifact that differs from the last frame only in its text decodes to the same event with that
+   * text, and changes nothing else in the decoder. The transport then copies the last event. Default false.
+   */
+  readonly canRepeatChunks?: boolean
 }
 
 /** The request that a stream answers. */

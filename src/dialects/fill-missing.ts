@@ -108,6 +108,7 @@ export function createStreamDecoder({ request, facts }: StreamRequest, reader: F
     get isOver() {
       return isOver
     },
+    canRepeatChunks: true,
   }
 
   function keepInMind(event: StreamResponse): void {

@@ -2,13 +2,18 @@
  * Streams in batches. Elements that arrive together pass each layer together: passing them one by one costs three
  * promises per element and layer, and a client has six layers.
  *
- * Layers are generators of batches. `items` turns batches into a stream of elements, and `batchesOf` turns the stream
- * back into batches for the next layer.
+ * Layers are generators of batches. No batch is empty: layers take the first one as a sign of success. `items` turns
+ * batches into a stream of elements, and `batchesOf` turns the stream back into batches for the next layer.
  */
 import type { ReadAhead } from './service.js'
 
 /** Yields the elements of a stream in the batches they were read in. Elements before a failure are yielded first. */
-export async function* batchesOf<T>(stream: AsyncIterable<T>): AsyncGenerator<readonly T[], void, void> {
+export function batchesOf<T>(stream: AsyncIterable<T>): AsyncGenerator<readonly T[], void, void> {
+  // Nothing is copied between layers: an event passes them as part of its batch.
+  return (stream instanceof Items ? (stream as Items<T>).takeBatches() : undefined) ?? readBatches(stream)
+}
+
+async function* readBatches<T>(stream: AsyncIterable<T>): AsyncGenerator<readonly T[], void, void> {
   const iterator: ReadAhead<T> = stream[Symbol.asyncIterator]()
   let isOver = false
   const ended = <Result>(result: Result): Result => {
@@ -48,6 +53,7 @@ class Items<T> implements AsyncIterableIterator<T, undefined>, ReadAhead<T> {
   readonly #batches: AsyncGenerator<readonly T[], void, void>
   #batch: readonly T[] = []
   #place = 0
+  #isRead = false
 
   constructor(batches: AsyncGenerator<readonly T[], void, void>) {
     this.#batches = batches
@@ -62,6 +68,11 @@ class Items<T> implements AsyncIterableIterator<T, undefined>, ReadAhead<T> {
     return value === undefined ? this.#read() : Promise.resolve({ done: false, value })
   }
 
+  /** Returns the batches themselves, unless elements have been read. */
+  takeBatches(): AsyncGenerator<readonly T[], void, void> | undefined {
+    return this.#isRead ? undefined : this.#batches
+  }
+
   takeReady(): T | undefined {
     return this.#place < this.#batch.length ? this.#batch[this.#place++] : undefined
   }
@@ -73,6 +84,7 @@ class Items<T> implements AsyncIterableIterator<T, undefined>, ReadAhead<T> {
   }
 
   async #read(): Promise<IteratorResult<T, undefined>> {
+    this.#isRead = true
     for (;;) {
       const next = await this.#batches.next()
       // Another call may have read elements meanwhile; they come first.

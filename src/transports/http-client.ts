@@ -8,6 +8,7 @@ import {
 } from '../dialects/client-dialect.js'
 import { items } from '../model/batches.js'
 import { A2AError, clip } from '../model/errors.js'
+import type { StreamResponse } from '../model/event.js'
 import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { readRetryAfter } from '../model/retry-after.js'
@@ -15,6 +16,7 @@ import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { traceContextOf } from '../model/trace-context.js'
 import { leftBy, TransportError } from '../model/transport-error.js'
 import { addItems, readable } from './client-response.js'
+import { RepeatedChunks } from './repeated-chunks.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 import { parameterHeaders } from './transport.js'
 
@@ -102,6 +104,7 @@ async function* readStream(
   const response = await options.send({ ...request, isStream: true })
   const type = response.headers.get('content-type') ?? ''
   const decoder = outgoing.createStreamDecoder()
+  const frames = new FrameReader(outgoing, decoder)
   // The sender limits the length of every response that is not an event stream.
   if (!response.ok || !isEventStream.test(type) || !response.body) {
     // Usually an error. Some peers send the only element of a stream as a plain response.
@@ -112,8 +115,8 @@ async function* readStream(
   context.onOpen?.()
   try {
     for await (const batch of readSse(response.body as ReadableStream<Uint8Array>, limits(options))) {
-      const { read, failure } = readBatch(batch, outgoing, decoder)
-      yield read
+      const { read, failure } = frames.readBatch(batch)
+      if (read.length > 0) yield read
       if (failure) throw failure.error
       if (decoder.isOver) return
     }
@@ -124,23 +127,46 @@ async function* readStream(
   }
 }
 
-/** Decodes events that arrived together. An error is returned after the events before it. */
-function readBatch(
-  batch: readonly SseEvent[],
-  outgoing: OutgoingCall,
-  decoder: StreamDecoder,
-): { readonly read: readonly StreamItem[]; readonly failure?: { readonly error: unknown } } {
-  const read: StreamItem[] = []
-  try {
-    for (const sse of batch) {
-      const frame = frameOf(sse, outgoing)
-      const events = readable(() => decoder.decode(frame))
-      addItems(read, events, seqOf(sse))
-      if (decoder.isOver) break
+/** Decodes the frames of one stream. */
+class FrameReader {
+  readonly #outgoing: OutgoingCall
+  readonly #decoder: StreamDecoder
+  readonly #chunks = new RepeatedChunks()
+
+  constructor(outgoing: OutgoingCall, decoder: StreamDecoder) {
+    this.#outgoing = outgoing
+    this.#decoder = decoder
+  }
+
+  /** Decodes events that arrived together. An error is returned after the events before it. */
+  readBatch(batch: readonly SseEvent[]): {
+    readonly read: readonly StreamItem[]
+    readonly failure?: { readonly error: unknown }
+  } {
+    const read: StreamItem[] = []
+    try {
+      for (const sse of batch) {
+        const chunk = sse.event === undefined ? this.#chunks.read(sse.data) : undefined
+        addItems(read, chunk ? [chunk] : this.#read(sse), seqOf(sse))
+        if (this.#decoder.isOver) break
+      }
+      return { read }
+    } catch (error) {
+      return { read, failure: { error } }
     }
-    return { read }
-  } catch (error) {
-    return { read, failure: { error } }
+  }
+
+  #read({ event, data }: SseEvent): readonly StreamResponse[] {
+    const events = this.#decode(data, event)
+    if (event === undefined && this.#decoder.canRepeatChunks)
+      this.#chunks.learn(data, events, (other) => this.#decode(other))
+    return events
+  }
+
+  #decode(data: string, event?: string): readonly StreamResponse[] {
+    const parsed = data === '[DONE]' ? data : this.#outgoing.open(parseEvent(data))
+    const frame: IncomingFrame = event === undefined ? { data: parsed } : { event, data: parsed }
+    return readable(() => this.#decoder.decode(frame))
   }
 }
 
@@ -148,11 +174,6 @@ const isEventStream = /^\s*text\/event-stream\b/i
 
 function limits({ maxEventBytes = 10 * 1024 * 1024 }: HttpClientOptions): { readonly maxEventBytes: number } {
   return { maxEventBytes }
-}
-
-function frameOf({ event, data }: SseEvent, outgoing: OutgoingCall): IncomingFrame {
-  const parsed = data === '[DONE]' ? data : outgoing.open(parseEvent(data))
-  return event === undefined ? { data: parsed } : { event, data: parsed }
 }
 
 function parseEvent(data: string): unknown {

@@ -3,8 +3,8 @@ import { createParser } from 'eventsource-parser'
 import { TransportError } from '../model/transport-error.js'
 
 export interface SseEvent {
-  readonly id?: string
-  readonly event?: string
+  readonly id?: string | undefined
+  readonly event?: string | undefined
   readonly data: string
 }
 
@@ -25,21 +25,20 @@ export async function* readSse(
   let ready: SseEvent[] = []
   const parser = createParser({
     maxBufferSize: maxEventBytes,
-    onEvent: ({ id, event, data }) =>
-      ready.push({ data, ...(id !== undefined && { id }), ...(event !== undefined && { event }) }),
+    onEvent: (event) => ready.push(event),
     onError: (error) => {
       // Unknown fields are ignored.
       if (error.type === 'max-buffer-size-exceeded')
         throw new TransportError('refused', `An event is longer than ${maxEventBytes} bytes`, { isRetryable: false })
     },
   })
-  const decoder = new TextDecoder()
+  const decode = createDecoder()
   const reader = body.getReader()
   try {
     for (;;) {
       const { done, value } = await (silenceMs === undefined ? reader.read() : unlessSilent(reader, silenceMs))
       if (done) return
-      parser.feed(decoder.decode(value, { stream: true }))
+      parser.feed(decode(value))
       if (ready.length === 0) continue
       const batch = ready
       ready = []
@@ -48,6 +47,23 @@ export async function* readSse(
   } finally {
     // Closes the connection if the reader leaves early; otherwise it has no effect.
     await reader.cancel().catch(() => undefined)
+  }
+}
+
+/**
+ * Creates a decoder of UTF-8 in pieces. `TextDecoder` of Node is seven times slower than `Buffer`, so it decodes only
+ * pieces that begin or end inside a character, and the first piece, which may have a byte order mark.
+ */
+function createDecoder(): (piece: Uint8Array) => string {
+  const decoder = new TextDecoder()
+  // Browsers have no `Buffer`.
+  const { Buffer: NodeBuffer } = globalThis as { readonly Buffer?: typeof Buffer }
+  let mayBeInside = true
+  return (piece) => {
+    const beginsInside = mayBeInside
+    mayBeInside = (piece.at(-1) ?? 0x80) >= 0x80
+    if (beginsInside || mayBeInside || !NodeBuffer) return decoder.decode(piece, { stream: true })
+    return NodeBuffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString()
   }
 }
 

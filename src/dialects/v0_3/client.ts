@@ -335,6 +335,9 @@ function createJsonRpcStreamDecoder(stream: StreamRequest): StreamDecoder {
     get isOver() {
       return decoder?.isOver === true
     },
+    get canRepeatChunks() {
+      return decoder?.canRepeatChunks === true
+    },
   }
 }
 
