@@ -38,7 +38,7 @@ if (process.argv.includes('--built')) {
 
 await locked(() => {
   if (!isInstalled() && isShared()) {
-    console.error('node_modules is a link to somewhere else: it is used as it is, nothing is installed')
+    console.error('node_modules is a link: its packages are used, and nothing is installed')
   } else if (!isInstalled()) {
     console.error('Installing dependencies from the lockfile…')
     npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
@@ -53,7 +53,8 @@ function build() {
   // A build that is newer than the stamp was made by hand, from unknown sources.
   const isOurs = age(at('dist/index.js')) >= age(stamp)
   if (readIfThere(stamp) === state && isOurs) return
-  rmSync(stamp, { force: true }) // who is stopped in the middle has built nothing
+  rmSync(stamp, { force: true }) // an interrupted build must not look complete
+  console.error('Building Dragoman (about 20 s, only at the first start and after changes)…')
   npm(['run', '--silent', 'build'])
   writeFileSync(stamp, state)
 }

@@ -109,6 +109,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'model/error-facts.ts',
     'model/is-object.ts',
     'model/load-package.ts',
+    'model/option-names.ts',
     'model/trim-end.ts',
     'model/user-agent.ts',
     'server/index.ts',

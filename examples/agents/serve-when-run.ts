@@ -25,13 +25,13 @@ export interface Secrets {
 }
 
 const usage = `Options:
-  --port N           default: the port of the agent; 0 is any free port
-  --host ADDRESS     default 127.0.0.1; other addresses need a key or token
-  --store STORE      memory (default), file:DIR, sqlite:PATH or postgres://…
-  --api-key KEY      callers must send it; default: DRAGOMAN_API_KEY
-  --bearer TOKEN     or this token, as Authorization: Bearer; default: DRAGOMAN_BEARER
-  --registry URL     registry to register at, and to look up other agents in
-  --peer NAME=URL    address of another agent, without a registry; may be repeated`
+  --port N           port to listen on; 0 picks a free one (default: the port of the agent)
+  --host ADDRESS     address to bind; an address other than loopback requires a key or a token (default: 127.0.0.1)
+  --store STORE      store of the tasks: memory, file:DIR, sqlite:PATH or postgres://… (default: memory)
+  --api-key KEY      require this key in X-API-Key (default: DRAGOMAN_API_KEY)
+  --bearer TOKEN     require this token in Authorization: Bearer; with --api-key either one (default: DRAGOMAN_BEARER)
+  --registry URL     registry to publish the agent in, and to find other agents in
+  --peer NAME=URL    address of another agent, without a registry; repeatable`
 
 /** Reads the command line and the environment and returns options for `serve`. */
 export function serveOptions(defaults: ServeDefaults, args: string[] = process.argv.slice(2)): ServeOptions {

@@ -9,13 +9,14 @@ import { PortTakenError, type System, startSystem } from './start-system.ts'
 const defaultStore = 'sqlite:.dragoman/system.sqlite'
 
 const usage = `npm start -- [options]
-  --api-key KEY   callers must send it, and the agents send it to each other; default: DRAGOMAN_API_KEY
-  --bearer TOKEN  or this token, as Authorization: Bearer; default: DRAGOMAN_BEARER
-  --store STORE   memory, sqlite:PATH or postgres://…; default ${defaultStore}
-  --ports auto    any free ports instead of the default ones; +N adds N to each default port
-  --host ADDRESS  default 127.0.0.1; other addresses need a key or token
-Tasks, orders and registrations are kept in .dragoman/; delete it to start over.
-Language model: DRAGOMAN_MODEL, DRAGOMAN_MODEL_URL, DRAGOMAN_MODEL_KEY; default: an offline writer`
+  --api-key KEY   require this key in X-API-Key; the agents also use it to call each other (default: DRAGOMAN_API_KEY)
+  --bearer TOKEN  require this token in Authorization: Bearer; with --api-key either one (default: DRAGOMAN_BEARER)
+  --store STORE   store of the tasks: memory, sqlite:PATH or postgres://… (default: ${defaultStore})
+  --ports PORTS   auto picks free ports; +N adds N to each default port
+  --host ADDRESS  address to bind; an address other than loopback requires a key or a token (default: 127.0.0.1)
+  --help          print this help
+The folder .dragoman/ contains tasks, orders and registrations; delete it to start without data.
+DRAGOMAN_MODEL, DRAGOMAN_MODEL_URL and DRAGOMAN_MODEL_KEY select a language model (default: texts without a model).`
 
 export async function main(args: string[]) {
   const begunMs = Date.now()

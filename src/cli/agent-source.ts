@@ -58,7 +58,10 @@ export function addSourceOptions(command: Command): Command {
     .option('--echo', 'serve the echo agent, for tests: it returns the text, or does what the text says')
     .option('--exec <command>', 'serve a program: the message is its stdin, and its stdout is the answer')
     .option('--proxy <agent>', 'serve a remote agent in all dialects: host, URL, card URL or name')
-    .option('--name <name>', 'name on the card, for --exec and --proxy (default: the program’s or the agent’s)')
+    .option(
+      '--name <name>',
+      'name on the card, for --exec and --proxy (default: the name of the program or of the remote agent)',
+    )
     .option('--shell', 'run the command of --exec with sh, which allows pipes, variables and patterns')
     .option(
       '--exec-timeout <seconds>',

@@ -173,10 +173,10 @@ describe(agent.card.name, async () => {
   })
 
   it('asks for a name if the message has none', async () => {
-    const talk = client.conversation()
-    const question = await talk.ask('greet')
+    const conversation = client.conversation()
+    const question = await conversation.ask('greet')
     assert.equal(question.state, 'TASK_STATE_INPUT_REQUIRED')
-    const answer = await talk.ask('Grace')
+    const answer = await conversation.ask('Grace')
     assert.equal(answer.text, 'Hello, Grace!')
   })
 })

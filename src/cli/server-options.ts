@@ -4,6 +4,7 @@ import { createSecureContext } from 'node:tls'
 import type { Command } from 'commander'
 import { type AuthScheme, apiKey, bearer, mtls, oidc } from '../auth/index.js'
 import type { ServeOptions } from '../index.js'
+import { MissingOptionError } from '../model/option-names.js'
 import type { AdvancedOptions } from '../server/index.js'
 import { collect } from './agent-options.js'
 import { UsageError } from './failure.js'
@@ -19,7 +20,10 @@ export interface AccessOptions {
   readonly allowHost?: readonly string[]
   /** False with `--no-auth`. */
   readonly auth?: boolean
+  readonly protectCard?: boolean
 }
+
+const schemeOptions = '--api-key, --bearer, --oidc or --tls-client-ca'
 
 export const allowWebhookHelp = 'allow webhooks on this host, also over http and on private networks; repeatable'
 
@@ -54,6 +58,7 @@ export async function readAccess(
   const { auth: schemes, tls } = await readSchemes(options)
   if (options.auth === false && schemes)
     throw new UsageError('--no-auth contradicts the other authentication options: leave one out')
+  if (options.protectCard && !schemes) throw new UsageError(`--protect-card needs ${schemeOptions}`)
   const auth = options.auth === false ? 'none' : schemes
   return {
     ...(auth && { auth }),
@@ -120,13 +125,9 @@ export async function withUsageErrors<Result>(work: () => Promise<Result>): Prom
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    const options = '--api-key, --bearer, --oidc or --tls-client-ca'
-    throw new UsageError(
-      error.message
-        .replace(/set `auth`, or `auth: 'none'` explicitly/, `pass ${options}, or --no-auth`)
-        .replace(/^`protectCard` needs `auth`.*/, `--protect-card needs ${options}`),
-    )
+    if (error instanceof MissingOptionError && error.option === 'auth')
+      throw new UsageError(`${error.reason}: pass ${schemeOptions}, or --no-auth`)
+    throw error instanceof TypeError ? new UsageError(error.message) : error
   }
 }
 

@@ -18,6 +18,18 @@ export interface Choice {
   readonly tenant?: string
   /** One sentence for each interface of the card, in order: chosen, kept as a fallback, or passed over and why. */
   readonly reasons: readonly string[]
+  /** The interfaces of the card that cannot be used, as data for programs. Absent without a card. */
+  readonly rejected?: readonly RejectedInterface[]
+}
+
+/** An interface of a card that the client does not use. */
+interface RejectedInterface {
+  /** Its index in `card.supportedInterfaces`. */
+  readonly index: number
+  /** `unsupported` by the client, excluded by an `option` of the caller, or at an invalid or untrusted `address`. */
+  readonly cause: 'unsupported' | 'option' | 'address'
+  /** The reason, for people. */
+  readonly problem: string
 }
 
 /** The content of a message: text, parts, or a whole message. */

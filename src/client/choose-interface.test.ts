@@ -49,6 +49,12 @@ describe('chooseInterface', () => {
       `Kept JSONRPC 0.3.0 at ${origin}/old as a fallback`,
       `Passed over JSONRPC 2.0 at ${origin}/next: its version is not supported`,
     ])
+    expect(first?.rejected).toEqual([
+      { index: 0, cause: 'unsupported', problem: 'gRPC is not available' },
+      { index: 1, cause: 'unsupported', problem: 'its binding is not supported' },
+      { index: 5, cause: 'unsupported', problem: 'its version is not supported' },
+    ])
+    expect(choose(many, { binding: 'JSONRPC' })[0]?.rejected?.[0]).toMatchObject({ index: 0, cause: 'option' })
   })
 
   it('keeps the tenant of the chosen entry (R-TEN-1)', () => {
@@ -73,6 +79,7 @@ describe('chooseInterface', () => {
     })
     expect(spell(mixed)).toHaveLength(2)
     expect(spell(mixed, { pin: true })).toEqual(['v1 GRPC agent.example:1'])
+    expect(choose(mixed, { pin: true })[0]?.rejected).toMatchObject([{ index: 0, cause: 'option' }])
     expect(() => choose(mixed, { pin: true, hasGrpc: false })).toThrow('allows nothing older')
     expect(spell(mixed, { pin: true, dialect: 'v0.3', hasGrpc: false })).toEqual([`v0.3 JSONRPC ${origin}/old`])
   })

@@ -51,12 +51,16 @@ export function chooseInterface(offer: CardOffer, filter: InterfaceFilter): read
   const usable = examined.flatMap((each) => ('problem' in each ? [] : each.options.map((option) => ({ each, option }))))
   const [first] = usable
   const reasons = examined.map((each) => reasonFor(each, each.label === first?.each.label))
-  if (!first) throw nothingUsable(offer.card, reasons)
+  const rejected = examined.flatMap((each, index) =>
+    'problem' in each ? [{ index, cause: each.cause, problem: each.problem }] : [],
+  )
+  if (!first) throw nothingUsable(offer.card, examined)
   const choices = usable.map(({ each: { label, url, tenant }, option }) => ({
     ...option,
     url,
     ...(tenant !== undefined && { tenant }),
     reasons: label === first.each.label ? reasons : [...reasons, `Then ${label} as ${option.dialect}`],
+    rejected,
   }))
   return filter.pin ? choices.slice(0, 1) : choices
 }
@@ -93,6 +97,7 @@ interface UsableInterface {
 interface UnusableInterface {
   readonly label: string
   readonly version: string
+  readonly cause: 'unsupported' | 'option' | 'address'
   readonly problem: string
 }
 
@@ -102,23 +107,26 @@ function examine(entry: AgentInterface, offer: CardOffer, filter: InterfaceFilte
   const version = majorMinor(entry.protocolVersion)
   const binding = bindings.find((each) => each === entry.protocolBinding.trim().toUpperCase())
   const label = clip(`${entry.protocolBinding} ${entry.protocolVersion} at ${entry.url}`)
-  const unusable = (problem: string): UnusableInterface => ({ label, version, problem })
-  if (binding === undefined) return unusable('its binding is not supported')
+  const unusable = (cause: UnusableInterface['cause'], problem: string) => ({ label, version, cause, problem })
+  if (binding === undefined) return unusable('unsupported', 'its binding is not supported')
   if (filter.protocol !== undefined && version !== majorMinor(filter.protocol))
-    return unusable(`only version ${majorMinor(filter.protocol)} was asked for`)
+    return unusable('option', `only version ${majorMinor(filter.protocol)} was asked for`)
   const dialects = filter.dialects ?? withClientDialects()
   const known = optionsFor(binding, version, offer, dialects)
   const wanted = filter.dialect === undefined ? undefined : dialects.get(filter.dialect)
   const possible = wanted ? optionsIn(wanted, { binding, version, known, dialects }) : known
   if (possible.length === 0)
-    return unusable(filter.dialect ? `only ${filter.dialect} was asked for` : 'its version is not supported')
+    return filter.dialect
+      ? unusable('option', `only ${filter.dialect} was asked for`)
+      : unusable('unsupported', 'its version is not supported')
   const options = possible.filter((option) => filter.binding === undefined || option.binding === filter.binding)
-  if (options.length === 0) return unusable(`only ${filter.binding} was asked for`)
-  if (!filter.hasGrpc && options.every((option) => option.binding === 'GRPC')) return unusable('gRPC is not available')
+  if (options.length === 0) return unusable('option', `only ${filter.binding} was asked for`)
+  if (!filter.hasGrpc && options.every((option) => option.binding === 'GRPC'))
+    return unusable('unsupported', 'gRPC is not available')
   const url = interfaceUrl(entry.url, binding, offer.url)
-  if (url === undefined) return unusable('its address is invalid')
+  if (url === undefined) return unusable('address', 'its address is invalid')
   const problem = originProblem(url, { namedOrigin: offer.origin, allowedOrigins: filter.allowedOrigins ?? [] })
-  if (problem !== undefined) return unusable(problem)
+  if (problem !== undefined) return unusable('address', problem)
   return { label, version, url, tenant: entry.tenant, options }
 }
 
@@ -185,7 +193,7 @@ function withoutOlder(
   return examined.map((each) => {
     if ('problem' in each || !isOlder(each.version, newest)) return each
     const { label, version } = each
-    return { label, version, problem: `the card offers ${newest}, and \`pin\` allows nothing older` }
+    return { label, version, cause: 'option', problem: `the card offers ${newest}, and \`pin\` allows nothing older` }
   })
 }
 
@@ -204,7 +212,8 @@ function reasonFor(examined: ExaminedInterface, isFirst: boolean): string {
   return isFirst ? `Took ${examined.label}` : `Kept ${examined.label} as a fallback`
 }
 
-function nothingUsable({ name }: AgentCard, reasons: readonly string[]): TransportError {
-  const list = reasons.length > 0 ? reasons.map((reason) => reason.replace(/^Passed over /, '')).join('; ') : 'none'
+function nothingUsable({ name }: AgentCard, examined: readonly ExaminedInterface[]): TransportError {
+  const problems = examined.flatMap((each) => ('problem' in each ? [`${each.label}: ${each.problem}`] : []))
+  const list = problems.join('; ') || 'none'
   return new TransportError('refused', `${clip(name)} offers no interface that can be used: ${list}`)
 }

@@ -280,3 +280,15 @@ function at(row: readonly number[], column: number): number {
  * and types, never values.
  */
 export class AuthorError extends TypeError {}
+
+/** A required option is absent. Programs with options of their own, such as the CLI, word their own fix after `reason`. */
+export class MissingOptionError extends TypeError {
+  readonly option: string
+  readonly reason: string
+
+  constructor(option: string, reason: string, fix: string) {
+    super(`${reason}: ${fix}`)
+    this.option = option
+    this.reason = reason
+  }
+}

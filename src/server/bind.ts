@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { type Auth, assertAuth, requirementsOf, schemesOf } from '../auth/requirement.js'
+import { MissingOptionError } from '../model/option-names.js'
 import type { Listener } from './listener.js'
 
 /** Options of a TCP port. */
@@ -67,9 +68,8 @@ export function isLoopback(host = defaultHost): boolean {
 export function assertClosedByDefault({ host = defaultHost, auth }: GuardedPort, what = 'agent'): void {
   if (auth !== undefined && auth !== 'none') assertAuth(auth)
   if (isLoopback(host) || auth !== undefined) return
-  throw new TypeError(
-    `Every caller that reaches ${host} could use this ${what}: set \`auth\`, or \`auth: 'none'\` explicitly`,
-  )
+  const reason = `Every caller that reaches ${host} could use this ${what}`
+  throw new MissingOptionError('auth', reason, "set `auth`, or `auth: 'none'` explicitly")
 }
 
 /**

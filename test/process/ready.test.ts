@@ -57,9 +57,14 @@ it('builds once, and again after a changed source, a build by hand, or a deleted
   await writeFile(at('package.json'), '{ "scripts": { "build": "node build.cjs" } }')
   const settings = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'tsconfig.examples.json']
   for (const name of [...settings, 'scripts/bundle.mjs', 'src/a.ts', 'examples/b.ts']) await writeFile(at(name), '{}')
+  let notices = 0
   const builds = async () => {
-    await promisify(execFile)(process.execPath, [at('scripts/ready.mjs'), '--build'])
-    return (await readFile(at('builds'), 'utf8')).length
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [at('scripts/ready.mjs'), '--build'])
+    expect(stdout).toBe('')
+    notices += stderr.match(/^Building Dragoman \(about \d+ s/gm)?.length ?? 0
+    const count = (await readFile(at('builds'), 'utf8')).length
+    expect(notices).toBe(count)
+    return count
   }
   expect(await builds()).toBe(1)
   expect(await builds()).toBe(1)

@@ -149,7 +149,7 @@ const flowNames = {
 
 function addCredentialOptions(command: Command): Command {
   return command
-    .option('--api-key <key>', 'API key, sent where the card says; - reads it from stdin, as for every secret here')
+    .option('--api-key <key>', 'API key, sent as the card requires; - reads it from stdin, also for the secrets below')
     .option('--bearer <token>', 'bearer token')
     .option('--basic <user:password>', 'user name and password')
     .option('--client-id <id>', 'OAuth 2 or OpenID Connect client; the command gets and renews tokens')

@@ -46,8 +46,8 @@ Examples:
   dragoman bench localhost:8001 -n 5000 -c 50 --binding grpc
   dragoman bench localhost:8001 --stream --text "chunks 100" -d 30 -o json
 
-The agent processes every message: use this on your own agents. The first message is not counted. Times are those of
-whole calls, until the answer or the end of the stream. There are no retries. Failed tasks count as errors. Ctrl-C stops
+The agent processes every message: use this on your own agents. The first message is not counted. A time covers
+a whole call, up to the answer or the end of the stream. There are no retries. Failed tasks count as errors. Ctrl-C stops
 and prints the results so far. The client runs on one core, which limits what it can measure.`,
     )
     .action(async (first: string | undefined, options: Options) => {

@@ -109,7 +109,10 @@ function getCommand(): Command {
       .description('Print the registration of a webhook')
       .argument('[agent]', agentHelp)
       .argument('[task]', taskHelp)
-      .argument('[id]', `${configHelp}; agents of older versions have one without an id`),
+      .argument(
+        '[id]',
+        `${configHelp}; omit it for agents of older versions, whose tasks have one webhook without an id`,
+      ),
   )
     .addHelpText('after', '\nExample:\n  dragoman push get localhost:8001 0193… 7f2c…')
     .action(async (...[first, second, third, options]: [...Words, AgentOptions, Command]) => {

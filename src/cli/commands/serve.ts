@@ -69,7 +69,7 @@ export function serveCommand(): Command {
     .option('--public-url <url>', 'address that clients use, for the card (default: the address it listens at)')
     .option(
       '--base-path <path>',
-      'path prefix of incoming requests (default: the path of --public-url, if requests have it)',
+      'path prefix of incoming requests (default: the path of --public-url, if requests include it)',
     )
     .option(
       '--signing-key <path>',
@@ -89,12 +89,15 @@ export function serveCommand(): Command {
     )
     .option('--protect-card', 'require credentials for the card too; needs an authentication option')
     .addOption(
-      new Option('--errors <release>', 'release whose error statuses v1 uses').choices(errorProfiles).default('1.0.1'),
+      new Option('--errors <release>', 'release of protocol 1.0 that defines the error statuses')
+        .choices(errorProfiles)
+        .default('1.0.1'),
     )
     .addOption(
-      new Option('--invoke-questions <status>', 'status of questions in invoke (default: input_required)').choices(
-        questionStatuses,
-      ),
+      new Option(
+        '--invoke-questions <status>',
+        'status of questions in the dialect invoke (default: input_required)',
+      ).choices(questionStatuses),
     )
     .option('--allow-webhook <host>', allowWebhookHelp, collect)
     .option('--register <url>', 'registry in which the agent is published while it is served')
@@ -102,7 +105,7 @@ export function serveCommand(): Command {
     .option('--register-header <name: value>', 'HTTP header for the registry; repeatable', toHeader)
     .option(
       '--metrics [port]',
-      'serve /metrics to authenticated callers; with PORT or HOST:PORT on a separate port, by default of loopback',
+      'serve /metrics to authenticated callers; PORT or HOST:PORT serves it on a separate port (default host: 127.0.0.1)',
       toMetrics,
     )
     .addOption(
@@ -144,17 +147,17 @@ programs run at once (--exec-max), and 1,000 further messages wait in a queue (-
 UNAVAILABLE. A cancelled task leaves the queue.
 
 Errors: an unhandled rejection or exception of a handler fails its task and is logged; other agents continue. An unhandled
-rejection outside of tasks is logged; such an exception ends the process. A handler that blocks the event loop for more
+rejection outside of tasks is logged; an uncaught exception outside of tasks ends the process. A handler that blocks the event loop for more
 than a second is logged with its task.
 
-Stores: memory keeps tasks until the process ends. file:DIR writes each task to a file, whole with each change, for one
-process at a time. Use sqlite:PATH for several processes on one machine, and postgres for several machines.
+Stores: memory keeps tasks until the process ends. file:DIR has one file for each task and writes the whole file at each
+change; only one process may use it. sqlite:PATH is for several processes on one machine, postgres for several machines.
 
 Webhooks must use https and a public address, checked at each call. --allow-webhook allows other hosts; localhost means
 this machine.
 
-Dialects: v1, v0.3 (also 0.2) and v0.1 are served by default; task-rest, invoke, chat-rpc and v0.1-go (at /go) with all, or
-by name. v0.1-go@/ replaces v0.1 at the address of the agent.
+Dialects: v1, v0.3 (also 0.2) and v0.1 are served by default. --dialects all adds task-rest, invoke, chat-rpc and v0.1-go
+(at /go); a list serves only the named ones. v0.1-go@/ replaces v0.1 at the address of the agent.
 
 The echo agent understands these messages: msg X, chunks N [delayMs], sleep MS, ask, auth, fail, reject, crash, file,
 data. It returns any other text as an artifact.`,

@@ -1,7 +1,7 @@
 /** Checks every interface of a card: that it answers, and that its errors follow the protocol. */
 
 import { randomUUID } from 'node:crypto'
-import type { AgentCard, AgentInterface, WireEntry } from '../../client/index.js'
+import type { AgentCard, AgentInterface, Choice, WireEntry } from '../../client/index.js'
 import { clientDialects } from '../../dialects/index.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
 import { isObject } from '../../model/is-object.js'
@@ -27,9 +27,9 @@ export async function checkInterfaces(found: FoundCard, context: CheckContext): 
   const answering: AnsweringInterface[] = []
   for (const [place, declared] of found.card.supportedInterfaces.entries()) {
     const check = nameOf(declared)
-    const skipped = skippedBy(found.choice.reasons[place], check)
-    if (skipped) {
-      context.report(skipped)
+    const rejected = found.choice.rejected?.find(({ index }) => index === place)
+    if (rejected) {
+      context.report({ check, ...findingAbout(rejected) })
       continue
     }
     const resolved = absolute(declared, found.url)
@@ -76,18 +76,10 @@ function hostOf(address: string): string {
 }
 
 /** Interfaces that clients reject are not called here either: a card must not direct calls to arbitrary addresses. */
-function skippedBy(reason: string | undefined, check: string): Finding | undefined {
-  const [head = '', ...pieces] = (reason ?? '').split(': ')
-  // The name of the interface comes from the card and may contain a colon.
-  const place = pieces.findIndex((piece) => /^(?:it|its|only|gRPC|the card) /.test(piece))
-  if (!head.startsWith('Passed over ') || place < 0) return undefined
-  const fault = pieces.slice(place).join(': ')
-  const isForeign = /is not supported|is not available|was asked for/.test(fault)
-  return {
-    check,
-    verdict: isForeign ? 'skipped' : 'warning',
-    what: isForeign ? `cannot be checked: ${fault}` : `clients reject it, and it was not called: ${fault}`,
-  }
+function findingAbout({ cause, problem }: NonNullable<Choice['rejected']>[number]): Judgement {
+  return cause === 'address'
+    ? { verdict: 'warning', what: `clients reject it, and it was not called: ${problem}` }
+    : { verdict: 'skipped', what: `cannot be checked: ${problem}` }
 }
 
 function isThere(outcome: CallOutcome<unknown>): boolean {
