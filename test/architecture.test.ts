@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { connectOptionNames } from '../src/client/connect-options.js'
 import { dialectNames } from '../src/dialects/dialect.js'
 import { createDialects } from '../src/dialects/servers.js'
 import { agent, serve, working } from '../src/index.js'
+import { serveOptions } from '../src/server/options.js'
 
 const src = fileURLToPath(new URL('../src/', import.meta.url))
 
@@ -242,6 +244,14 @@ const streamPath = [...readingOrder.matchAll(/`([a-z][^`]*\/[^`]*\.ts)`/g)]
   .map(([, file = '']) => file)
   .filter((file) => !file.startsWith('test/'))
 
+/** True if a file reads an option: `options.name`, or a pattern such as `{ name = 1 }: Options` or `{ name } = options`. */
+function reads({ text }: Source, name: string): boolean {
+  const isMember = new RegExp(`\\b(?:options|given|settled)\\??\\.${name}\\b`).test(text)
+  const patterns = text.matchAll(/\{((?:[^{}]|\{\})*)\}\s*(?::\s*[A-Z]|=\s*(?:options|given|settled)\b)/g)
+  const isNamed = new RegExp(`(?:^|,)\\s*${name}\\b`)
+  return isMember || [...patterns].some(([, members = '']) => isNamed.test(members))
+}
+
 /** Executed characters of each file of `src` during some work, by V8's coverage. */
 async function executedBy(work: () => Promise<unknown>): Promise<Map<string, number>> {
   const session = new Session()
@@ -449,6 +459,30 @@ describe('the architecture', () => {
       ({ from, to }) => folderOf(from) !== 'dialects/' && /^dialects\/(?!validate-card\/)[^/]+\//.test(to),
     )
     expect(members.map(textOf)).toEqual([])
+  })
+
+  it.each([
+    ['serve', Object.keys(serveOptions), /^server\/|^dialects\/\w+\/index\.ts$/, ['server/options.ts']],
+    [
+      'serve.advanced',
+      Object.keys(serveOptions.advanced),
+      /^server\/|^dialects\/\w+\/index\.ts$/,
+      ['server/options.ts'],
+    ],
+    ['connect', Object.keys(connectOptionNames), /^client\//, ['client/connect-options.ts']],
+  ])('reads every option of %s outside of the table of options', (_, names, files, tables) => {
+    const readers = sources.filter(({ path }) => files.test(path) && !tables.includes(path))
+    const unread = [...names, 'misspelt'].filter((name) => !readers.some((source) => reads(source, name)))
+    // `settleOptions` puts the members of `advanced` beside the others.
+    expect(unread.filter((name) => name !== 'advanced')).toEqual(['misspelt'])
+  })
+
+  it('loads no test runner with dragoman/testing', () => {
+    const reached = new Set(['testing/index.ts'])
+    for (const file of reached) for (const { from, to } of imports) if (from === file) reached.add(to)
+    expect(reached).toContain('stores/store.contract.ts')
+    expect(reached).toContain('node:assert/strict')
+    expect([...reached].filter((each) => /vitest|^node:test|jest|mocha|\.(test|fixture)\.ts$/.test(each))).toEqual([])
   })
 
   it('is used from outside through the public entries, except the test-bed agent and fixtures', () => {
