@@ -34,6 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores/complete-store.ts',
     'stores/records.ts',
     'stores/views.ts',
+    'telemetry/api.ts',
     'telemetry/tracing.ts',
     'telemetry/engine-stats.ts',
   ],
@@ -45,6 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'registry-client/': ['model/', 'net/read-at-most.ts', 'transports/sse-reader.ts'],
   'client/': [
     'model/',
+    'telemetry/api.ts',
     'telemetry/tracing.ts',
     'dialects/',
     'transports/',

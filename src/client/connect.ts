@@ -22,6 +22,7 @@ import { isObject } from '../model/is-object.js'
 import type { Operation } from '../model/operations.js'
 import { assertOptions } from '../model/option-names.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
+import { loadTelemetry } from '../telemetry/api.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
@@ -62,6 +63,7 @@ export async function connect(ref: ConnectTarget, options: ConnectOptions = {}):
   assertCredentials(options.credentials)
   assertResolvers(options.resolvers)
   const warn = warnWith(options.onWarning)
+  await loadTelemetry()
   const found = await findInstances(ref, options, dialects, warn)
   const opened = found.map((agent) => openInstance(agent, options, dialects, warn))
   const instances = new InstanceFallback(opened, ({ interfaces }, reason) => {

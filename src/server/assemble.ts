@@ -14,6 +14,7 @@ import { createPush, type Push, type PushDeps } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-letters.js'
 import { supports } from '../stores/complete-store.js'
 import type { CompleteStore } from '../stores/store.js'
+import { loadTelemetry } from '../telemetry/api.js'
 import { applicationMeter, measureAgents, measureCommits } from '../telemetry/metrics.js'
 import type { AnswerExchange } from '../transports/exchange.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -71,6 +72,7 @@ export interface Assembly extends FetchHandler {
 export async function assemble(agents: Agents, options: SettledOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
   assertSupported(options, store)
+  await loadTelemetry()
   const mounts = mountsOf(agents).map((mount) => ({ ...mount, agent: servableOn(store, mount.agent, options.log) }))
   const offered = offeredDialects(options.dialects, options)
   assertTenants(options, mounts, offered)

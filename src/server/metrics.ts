@@ -1,6 +1,7 @@
 /** Exports the metrics of a server: to the application's own SDK, or to a page for Prometheus. */
 import type { Meter } from '@opentelemetry/api'
 import type { Log } from '../model/log.js'
+import { loadTelemetry } from '../telemetry/api.js'
 import { applicationMeter } from '../telemetry/metrics.js'
 import { closePort, type GuardedPort, isLoopback, listen } from './bind.js'
 import { FetchExchange } from './fetch.js'
@@ -34,6 +35,7 @@ export async function openMetrics(
   log: Log | undefined,
   isOwnHost: HostCheck,
 ): Promise<ServerMetrics> {
+  await loadTelemetry()
   const meter = applicationMeter()
   if (asked === false) return { ...(meter && { meter }), routes: [], close: isDone }
   if (meter) {

@@ -3,10 +3,10 @@
  * Gauges are read when metrics are collected. `docs/operating.md` explains each metric; dashboards depend on the names.
  */
 import { performance } from 'node:perf_hooks'
-import type { MetricOptions } from '@opentelemetry/api'
-import { type BatchObservableCallback, createNoopMeter, type Meter, metrics, type Observable } from '@opentelemetry/api'
+import type { BatchObservableCallback, Meter, MetricOptions, Observable } from '@opentelemetry/api'
 import type { CompleteStore } from '../stores/store.js'
 import type { CallObserver } from '../transports/call-record.js'
+import { telemetryApi } from './api.js'
 import type { EngineStats } from './engine-stats.js'
 
 interface Instrument extends MetricOptions {
@@ -97,10 +97,11 @@ interface MeasuredAgent {
   readonly stats: () => EngineStats
 }
 
-/** The application's meter; undefined if it registered none. */
+/** The application's meter; undefined if it registered none. Await `loadTelemetry` before. */
 export function applicationMeter(): Meter | undefined {
-  const meter = metrics.getMeter('dragoman')
-  return meter === createNoopMeter() ? undefined : meter
+  const api = telemetryApi()
+  const meter = api?.metrics.getMeter('dragoman')
+  return meter === api?.createNoopMeter() ? undefined : meter
 }
 
 /** Returns a function that records the calls of an agent. */

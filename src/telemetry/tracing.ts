@@ -2,20 +2,9 @@
  * Spans with OpenTelemetry. Created only if the application registered an SDK before it serves or connects. Without one, an
  * incoming trace context is still propagated.
  */
-import {
-  type Attributes,
-  type Context,
-  context,
-  createTraceState,
-  ProxyTracerProvider,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { TraceContext } from '../model/trace-context.js'
+import { type Api, telemetryApi } from './api.js'
 
 /** All attribute names: the conventions of OpenTelemetry for generative AI and of A2A are still drafts. */
 const attributeNames = {
@@ -71,28 +60,31 @@ export interface Tracing {
   start(start: SpanStart): OpenSpan
 }
 
-const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
-
-/** Undefined if the application registered no tracer provider. */
+/** Undefined if the application registered no tracer provider. Await `loadTelemetry` before. */
 export function applicationTracing(): Tracing | undefined {
+  const api = telemetryApi()
+  if (api === undefined) return undefined
+  const { trace, ProxyTracerProvider } = api
   const provider = trace.getTracerProvider()
   const noProvider = new ProxyTracerProvider().getDelegate()
   if (provider instanceof ProxyTracerProvider && provider.getDelegate() === noProvider) return undefined
-  return createTracing(provider.getTracer('dragoman'))
+  return createTracing(provider.getTracer('dragoman'), api)
 }
 
-function createTracing(tracer: Tracer): Tracing {
+function createTracing(tracer: Tracer, api: Api): Tracing {
+  const { trace, SpanKind } = api
+  const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
   return {
     start({ name, kind, facts, parent, startMs }) {
-      const within = contextOf(parent)
+      const within = contextOf(parent, api)
       const began = startMs === undefined ? undefined : { startTime: startMs }
       const span = tracer.startSpan(name, { kind: kinds[kind], attributes: attributesOf(facts), ...began }, within)
-      return openSpan(span, trace.setSpan(within, span))
+      return openSpan(span, trace.setSpan(within, span), api)
     },
   }
 }
 
-function openSpan(span: Span, within: Context): OpenSpan {
+function openSpan(span: Span, within: Context, { context, SpanStatusCode }: Api): OpenSpan {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext()
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
   const tracestate = traceState?.serialize()
@@ -111,7 +103,8 @@ function openSpan(span: Span, within: Context): OpenSpan {
  * The parent context. The active span is used if it belongs to the same trace, or if there is no other context: then a call
  * is a child of the span that an instrumentation of the HTTP server created for it.
  */
-function contextOf({ traceparent, tracestate }: TraceContext = {}): Context {
+function contextOf({ traceparent, tracestate }: TraceContext = {}, api: Api): Context {
+  const { context, trace, ROOT_CONTEXT, createTraceState } = api
   const active = context.active()
   const [, traceId = '', spanId = '', flags = ''] = traceparent?.split('-') ?? []
   const activeSpan = trace.getSpanContext(active)

@@ -22,8 +22,9 @@ const loaders: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   completion: async () => (await import('./completion.js')).completionCommand,
 }
 
-/** Loads the named command, or all of them if the name is unknown or the command needs the others. */
+/** Loads the named command, or all of them if the name is unknown or the command needs the others; none for the version. */
 export async function loadCommands(name: string | undefined): Promise<readonly CreateCommand[]> {
+  if (name === '--version' || name === '-V') return []
   const only = name !== undefined && name !== 'completion' && Object.hasOwn(loaders, name) ? loaders[name] : undefined
   return await Promise.all((only === undefined ? Object.values(loaders) : [only]).map((load) => load()))
 }

@@ -9,6 +9,7 @@ import type { Log } from '../../model/log.js'
 import type { Part } from '../../model/part.js'
 import type { AgentService } from '../../model/service.js'
 import type { ClaimedTask } from '../../stores/store.js'
+import { loadTelemetry } from '../../telemetry/api.js'
 import { applicationTracing } from '../../telemetry/tracing.js'
 import type { Agent, AgentRef } from '../agent.js'
 import { foldOf } from '../following/task-reader.js'
@@ -77,6 +78,7 @@ export class Execution {
 
   /** Resolves when all abandoned tasks have been taken over. */
   async start(): Promise<void> {
+    await loadTelemetry()
     const { agent, store, settings, clock, toCallError } = this.#deps
     // Started first: a long recovery must not lose the leases that it has just taken.
     const tick = () => {
@@ -233,7 +235,10 @@ function runDepsOf(deps: ExecutionDeps): RunDeps {
       newId,
       resolve,
       schemas,
-      tracing: applicationTracing(),
+      // `start` loads OpenTelemetry, after this object was created.
+      get tracing() {
+        return applicationTracing()
+      },
       limits,
       cancelGraceMs,
       watched: {
