@@ -1,4 +1,6 @@
 /** The names most programs need: write an agent, serve it, call others. Other entries have the rest. */
+import type { AgentClient } from './client/agent-client.js'
+import type { ConnectOptions, ConnectTarget } from './client/connect-options.js'
 
 // Write agents
 
@@ -42,7 +44,6 @@ export { MemoryStore } from './stores/memory.js'
 // Call agents
 
 export type { AgentClient } from './client/agent-client.js'
-export { connect } from './client/connect.js'
 export type { ConnectOptions, ConnectTarget } from './client/connect-options.js'
 export type { AgentCard } from './model/agent-card.js'
 export { TransportError } from './model/transport-error.js'
@@ -52,3 +53,17 @@ export { TransportError } from './model/transport-error.js'
 export type { StreamResponse } from './model/event.js'
 export type { AgentService, CallContext, Caller, StreamItem } from './model/service.js'
 export type { Store } from './stores/store.js'
+
+/**
+ * Connects to an agent of any protocol version, as `connect` of `dragoman/client` does. The first call loads the client, so
+ * that programs that only serve agents start without it.
+ *
+ * ```ts
+ * const agent = await connect('localhost:8001')
+ * const { text } = await agent.ask('Hello')
+ * ```
+ */
+export async function connect(ref: ConnectTarget, options?: ConnectOptions): Promise<AgentClient> {
+  const { connect: open } = await import('./client/connect.js')
+  return await open(ref, options)
+}
