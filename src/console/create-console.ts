@@ -83,11 +83,6 @@ export interface Console {
  */
 export function createConsole(options: ConsoleOptions = {}): Console {
   assertOptions('createConsole', options, consoleOptions)
-  return assembleConsole(options)
-}
-
-/** As `createConsole`, for options that were validated before. */
-function assembleConsole(options: ConsoleOptions): Console {
   assertPublicUrl(options.publicUrl)
   const files = readPageFiles()
   const { registry, registryHeaders, workflow, agents = [], credentials, publicUrl, push = [] } = options
@@ -243,18 +238,15 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
   assertLogin(options.auth)
   const { token = isLocal || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
   const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]
-  let front: ReturnType<typeof assembleConsole> | undefined
+  let front: Console | undefined
   const notFound = () => Promise.resolve(new Response(null, { status: 404 }))
   const fetch: Extract<Parameters<typeof toNodeListener>[0], { fetch: unknown }>['fetch'] = (request, connection) =>
     front?.fetch(request, connection && { connection }) ?? notFound()
-  const listener = createListener(toNodeListener({ fetch }), {
-    deadlines: options.deadlines,
-    connections: options.connections,
-    tls: tlsFor(options),
-  })
+  const { port: _port, host: _host, tls: _tls, deadlines, connections, ...consoleOnly } = options
+  const listener = createListener(toNodeListener({ fetch }), { deadlines, connections, tls: tlsFor(options) })
   const address = await listen(listener, options)
-  front = assembleConsole({
-    ...options,
+  front = createConsole({
+    ...consoleOnly,
     ...(token !== undefined && { token }),
     hosts: [...(options.hosts ?? []), ...publicHost, ...(isLocal ? [] : [new URL(address).host])],
   })

@@ -1,7 +1,8 @@
 /** All limits of a server, in one option. Omitted limits have their defaults. */
 import { defaultEngineLimits, type EngineLimits } from '../engine/limits.js'
 import { defaultRequestLimits, type RequestLimits } from '../transports/read-json.js'
-import { type FailureLimit, type Rate, RateLimit } from './rate-limit.js'
+import type { FailureLimit } from './limit-admission.js'
+import { type Rate, RateLimit } from './rate-limit.js'
 
 /** Limits of what callers may send and store. */
 export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
