@@ -6,9 +6,11 @@ import {
   decodeOrThrow,
   object,
   optional,
+  presentString,
   refuse,
   required,
   string,
+  struct,
   utcTimestamp,
 } from './decode.js'
 
@@ -53,6 +55,67 @@ describe('aliases', () => {
 
   it('leave a missing member missing', () => {
     expect(() => decodeOrThrow(decode, { content: [] })).toThrow('parts: is required')
+  })
+})
+
+describe('object', () => {
+  const inner = object<{ readonly text?: string; readonly raw?: string; readonly metadata?: object }>(
+    { text: optional(presentString), raw: optional(bytes), metadata: optional(struct) },
+    { oneof: ['text', 'raw'] },
+  )
+  const decode = object<{ readonly messageId: string; readonly taskId?: string; readonly parts: readonly object[] }>(
+    { messageId: required(string), taskId: optional(string), parts: required(array(inner)) },
+    { aliases: { parts: ['content'] } },
+  )
+  const parsed = (json: string): unknown => JSON.parse(json)
+  const decoded = { messageId: 'm', taskId: 't', parts: [{ text: '' }, { raw: 'AA==' }] }
+
+  it('returns a value that decodes to itself', () => {
+    const value = { ...decoded, taskId: 'u' }
+    expect(decodeOrThrow(decode, value)).toBe(value)
+  })
+
+  it.each([
+    ['in another order', '{"parts":[{"text":""},{"raw":"AA=="}],"taskId":"t","messageId":"m"}'],
+    ['in snake case', '{"message_id":"m","task_id":"t","parts":[{"text":""},{"raw":"AA=="}]}'],
+    ['under another name', '{"messageId":"m","taskId":"t","content":[{"text":""},{"raw":"AA=="}]}'],
+    ['beside its other name', '{"messageId":"m","message_id":"n","taskId":"t","parts":[{"text":""},{"raw":"AA=="}]}'],
+    ['beside null', '{"messageId":"m","taskId":"t","parts":[{"text":"","raw":null},{"text":null,"raw":"AA=="}]}'],
+    ['that change', '{"messageId":"m","taskId":"t","parts":[{"text":""},{"raw":"AA"}]}'],
+    [
+      'beside unknown ones',
+      '{"messageId":"m","a":1,"taskId":"t","__proto__":{"b":2},"parts":[{"text":"","toString":3},{"c":4,"raw":"AA=="}]}',
+    ],
+  ])('reads members %s', (_, json) => {
+    const read = decodeOrThrow(decode, parsed(json))
+    expect(JSON.stringify(read)).toBe(JSON.stringify(decoded))
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype)
+  })
+
+  it.each([
+    ['{"messageId":"m","taskId":5,"parts":[{"text":6}]}', 'taskId: must be a string; parts[0].text: must be a string'],
+    ['{"parts":[{"text":6}],"taskId":5}', 'messageId: is required; taskId: must be a string; parts[0].text: must be'],
+    ['{"messageId":"","parts":[]}', 'messageId: must not be empty; parts: must not be empty'],
+    ['{"messageId":"m","parts":[{"text":"a","raw":"AA=="}]}', 'parts[0]: must have only one of text, raw'],
+    ['{"messageId":"m","parts":[{}]}', 'parts[0]: must have one of text, raw'],
+    [
+      '{"messageId":"m","parts":[{"text":5,"raw":"AA"},{"text":"a"},7]}',
+      'parts[0].text: must be a string; parts[2]: m',
+    ],
+    ['{"messageId":"m","parts":[{"text":"a","metadata":{"__proto__":1}}]}', 'parts[0].metadata.__proto__: is not an'],
+  ])('names the faults of %s', (json, message) => {
+    expect(() => decodeOrThrow(decode, parsed(json))).toThrow(message)
+  })
+
+  it('stops after twenty faults', () => {
+    const parts = Array.from({ length: 50 }, () => ({ text: 5 }))
+    expect(() => decodeOrThrow(decode, { messageId: 'm', parts })).toThrow(
+      expect.objectContaining({
+        details: {
+          violations: parts.slice(0, 20).map((_, n) => expect.objectContaining({ field: `parts[${n}].text` })),
+        },
+      }),
+    )
   })
 })
 

@@ -7,9 +7,7 @@
  */
 import { A2AError, clip, type FieldViolation } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
-import type { Role } from '../model/message.js'
 import type { JsonValue, Struct } from '../model/part.js'
-import { type TaskState, taskStates } from '../model/task.js'
 
 /** A fault in one value. */
 export interface Fault {
@@ -55,9 +53,22 @@ export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
   throw new A2AError('INVALID_PARAMS', summary.join('; '), { violations })
 }
 
+interface Member {
+  readonly name: string
+  /** Position in the table; -1 for another name of a member. */
+  readonly place: number
+  readonly snakeName: string
+  readonly otherNames: readonly string[] | undefined
+  readonly decode: Decoder<unknown>
+  readonly isUnset: Decoder<unknown>['isUnset']
+  readonly isRequired: boolean
+}
+
 /**
  * An object with these members; others are dropped (R-JSON-6). Exactly one of the members in `oneof` must be present
  * (R-JSON-7). `aliases` are alternative names of a member, read if its own name is absent.
+ *
+ * A value that decodes to itself is returned as it is.
  */
 export function object<T extends object>(
   fields: { readonly [K in keyof T]-?: Field<NonNullable<T[K]>> },
@@ -67,19 +78,99 @@ export function object<T extends object>(
   } = {},
 ): Decoder<T> {
   const { oneof } = options
-  const aliases = options.aliases as { readonly [name: string]: readonly string[] } | undefined // `T` has string keys
-  const members = Object.entries<Field<unknown>>(fields).map(([name, { decode, isRequired }]) => ({
-    name,
-    snakeName: snakeCase(name),
-    otherNames: aliases?.[name]?.flatMap(inBothCases),
-    decode,
-    isRequired,
-  }))
+  const table = new MemberTable(fields, options.aliases)
   return (value, faults) => {
     if (!isObject(value)) return refuse(faults, 'must be an object')
-    const decoded: Record<string, unknown> = {}
     const faultsBefore = faults.length
-    for (const { name, snakeName, otherNames, decode, isRequired } of members) {
+    const decoded = table.isRegular(value) ? table.decodeRegular(value, faults) : table.decodeAny(value, faults)
+    if (decoded && oneof) {
+      const present = countPresent(decoded, oneof)
+      if (present > 1)
+        return refuse(faults, `must have only one of ${oneof.filter((name) => name in decoded).join(', ')}`)
+      if (present === 0 && faults.length === faultsBefore) return refuse(faults, `must have one of ${oneof.join(', ')}`)
+    }
+    return decoded as T | undefined // every member was read by the decoder of its type
+  }
+}
+
+function countPresent(decoded: Record<string, unknown>, names: readonly string[]): number {
+  let count = 0
+  for (const name of names) if (decoded[name] !== undefined) count += 1
+  return count
+}
+
+class MemberTable {
+  readonly #members: readonly Member[]
+  /** Members by all their names. */
+  readonly #byName = new Map<string, Member>()
+  readonly #requiredCount: number
+
+  constructor(
+    fields: { readonly [name: string]: Field<unknown> },
+    aliases: { readonly [name: string]: readonly string[] | undefined } | undefined,
+  ) {
+    this.#members = Object.entries(fields).map(([name, { decode, isRequired }], place) => ({
+      name,
+      place,
+      snakeName: snakeCase(name),
+      otherNames: aliases?.[name]?.flatMap(inBothCases),
+      decode,
+      isUnset: decode.isUnset,
+      isRequired,
+    }))
+    this.#requiredCount = this.#members.filter(({ isRequired }) => isRequired).length
+    for (const member of this.#members)
+      for (const name of [member.snakeName, ...(member.otherNames ?? [])])
+        this.#byName.set(name, { ...member, place: -1 })
+    for (const member of this.#members) this.#byName.set(member.name, member)
+  }
+
+  /**
+   * Whether a value has every required member, and all members have a value and their own names, in the order of the
+   * table. Nearly all requests are like this. Only the members that are present are looked up, which takes a third of
+   * the time of looking for every member of the table.
+   */
+  isRegular(value: Record<string, unknown>): boolean {
+    let last = -1
+    let missing = this.#requiredCount
+    for (const name in value) {
+      const member = this.#byName.get(name)
+      if (member === undefined) continue
+      const raw = value[name]
+      if (member.place <= last || raw === undefined || raw === null || member.isUnset?.(raw)) return false
+      last = member.place
+      if (member.isRequired) missing -= 1
+    }
+    return missing === 0
+  }
+
+  /** Returns the value itself unless a member is unknown or changes. */
+  decodeRegular(value: Record<string, unknown>, faults: Fault[]): Record<string, unknown> | undefined {
+    let copy: Record<string, unknown> | undefined
+    for (const name in value) {
+      const member = this.#byName.get(name)
+      if (member === undefined) {
+        copy ??= membersBefore(name, value)
+        continue
+      }
+      const raw = value[name]
+      const before = faults.length
+      const decoded = member.decode(raw, faults)
+      if (faults.length > before) {
+        copy ??= membersBefore(name, value)
+        prefix(faults, before, name)
+        if (faults.length >= maxFaults) return undefined
+      } else {
+        if (decoded !== raw) copy ??= membersBefore(name, value)
+        if (copy && decoded !== undefined) copy[name] = decoded
+      }
+    }
+    return copy ?? value
+  }
+
+  decodeAny(value: Record<string, unknown>, faults: Fault[]): Record<string, unknown> | undefined {
+    const decoded: Record<string, unknown> = {}
+    for (const { name, snakeName, otherNames, decode, isRequired } of this.#members) {
       let raw = value[name]
       if (raw === undefined && snakeName !== name) raw = value[snakeName]
       if (otherNames && isNothing(raw, decode)) raw = firstOf(value, otherNames, decode) ?? raw
@@ -94,14 +185,18 @@ export function object<T extends object>(
       else if (member !== undefined) decoded[name] = member
       if (faults.length >= maxFaults) return undefined
     }
-    if (oneof) {
-      const present = oneof.filter((name) => name in decoded)
-      if (present.length > 1) return refuse(faults, `must have only one of ${present.join(', ')}`)
-      if (present.length === 0 && faults.length === faultsBefore)
-        return refuse(faults, `must have one of ${oneof.join(', ')}`)
-    }
-    return decoded as T // every member was read by the decoder of its type
+    return decoded
   }
+}
+
+/** A copy of the members before this one. */
+function membersBefore(end: string, value: Record<string, unknown>): Record<string, unknown> {
+  const copy: Record<string, unknown> = {}
+  for (const name in value) {
+    if (name === end) break
+    copy[name] = value[name]
+  }
+  return copy
 }
 
 function isNothing(value: unknown, { isUnset }: Decoder<unknown>): boolean {
@@ -128,15 +223,21 @@ export function converted<From, To>(
 export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   const read: Decoder<readonly T[]> = (value, faults) => {
     if (!Array.isArray(value)) return refuse(faults, 'must be an array')
-    const decoded: T[] = []
-    for (const [place, element] of (value as unknown[]).entries()) {
+    let copy: T[] | undefined
+    for (let place = 0; place < value.length; place++) {
+      const raw: unknown = value[place]
       const before = faults.length
-      const member = decode(element, faults)
-      if (faults.length > before) prefix(faults, before, `[${place}]`)
-      else if (member !== undefined) decoded.push(member)
-      if (faults.length >= maxFaults) return undefined
+      const decoded = decode(raw, faults)
+      if (faults.length > before) {
+        copy ??= value.slice(0, place) as T[] // the elements before were decoded to themselves
+        prefix(faults, before, `[${place}]`)
+        if (faults.length >= maxFaults) return undefined
+      } else {
+        if (decoded !== raw) copy ??= value.slice(0, place) as T[]
+        if (copy && decoded !== undefined) copy.push(decoded)
+      }
     }
-    return decoded
+    return copy ?? (value as T[])
   }
   return Object.assign(read, { isUnset: (value: unknown) => Array.isArray(value) && value.length === 0 })
 }
@@ -169,7 +270,8 @@ export function enumeration<T extends string>(
   drafts?: ReadonlyMap<unknown, T>,
 ): Decoder<T> {
   const read: Decoder<T> = (value, faults) => {
-    const name = typeof value === 'number' ? names[value - 1] : names.find((each) => each === value)
+    if (names.includes(value as T)) return value as T
+    const name = typeof value === 'number' ? names[value - 1] : undefined
     return name ?? drafts?.get(value) ?? refuse(faults, `must be one of ${names.join(', ')}`)
   }
   return Object.assign(read, { isUnset: (value: unknown) => value === 0 || value === unspecified })
@@ -295,53 +397,4 @@ function inBothCases(name: string): string[] {
 
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
-const maxEnumLength = 40
-
-const statesByText: ReadonlyMap<string, TaskState> = new Map([
-  ...taskStates.map((state) => [normal(state, 'TASK_STATE_'), state] as const),
-  ['CANCELLED', 'TASK_STATE_CANCELED'], // the protobuf's name, and a common mistake elsewhere (R3-DM-3)
-])
-
-const stateNames = taskStates.map((state) => normal(state, 'TASK_STATE_').toLowerCase().replaceAll('_', '-'))
-
-/** Accepts `TASK_STATE_INPUT_REQUIRED`, `input-required`, `input_required` in any case, and the protobuf's number. */
-export const taskState: Decoder<TaskState> = Object.assign(
-  (value: unknown, faults: Fault[]) => {
-    const state = typeof value === 'number' ? taskStates[value - 1] : statesByText.get(normal(value, 'TASK_STATE_'))
-    return state ?? refuse(faults, `must be one of ${stateNames.join(', ')}`)
-  },
-  { isUnset: (value: unknown) => value === 0 || value === '' || value === 'TASK_STATE_UNSPECIFIED' },
-)
-
-/**
- * The state of a peer's task. `unknown` counts as absent. A name that no version has is refused: it may be a terminal
- * state that a caller waits for.
- */
-export const lenientTaskState: Decoder<TaskState> = Object.assign(
-  (value: unknown, faults: Fault[]) => taskState(value, faults),
-  { isUnset: (value: unknown) => value === 0 || value === '' || isUnknown(value) },
-)
-
-function isUnknown(value: unknown): boolean {
-  const text = normal(value, 'TASK_STATE_')
-  return text === 'UNKNOWN' || text === 'UNSPECIFIED'
-}
-
-export const role: Decoder<Role> = Object.assign(
-  (value: unknown, faults: Fault[]): Role | undefined => {
-    const text = typeof value === 'number' ? roleNumbers[value - 1] : normal(value, 'ROLE_')
-    if (text === 'USER') return 'ROLE_USER'
-    return text === 'AGENT' ? 'ROLE_AGENT' : refuse(faults, 'must be user or agent')
-  },
-  { isUnset: (value: unknown) => value === 0 || value === '' || value === 'ROLE_UNSPECIFIED' },
-)
-
-const roleNumbers = ['USER', 'AGENT']
-
-function normal(value: unknown, prefix: string): string {
-  if (typeof value !== 'string' || value.length > maxEnumLength) return ''
-  const text = value.toUpperCase().replaceAll('-', '_')
-  return text.startsWith(prefix) ? text.slice(prefix.length) : text
 }

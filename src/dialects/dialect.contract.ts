@@ -8,6 +8,7 @@ import type { AgentCard } from '../model/agent-card.js'
 import { A2AError, errorCodes } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
+import { textOf } from '../model/part.js'
 import { clientDialects } from './clients.js'
 import { bindingsOf, type DialectFacts } from './dialect.js'
 import {
@@ -183,6 +184,24 @@ function formContract(check: Check, form: FormSides): void {
       }
     })
   }
+
+  if (form.operations.includes('sendStreamingMessage'))
+    check('carries every chunk of a streamed text', () => {
+      const { send, end, decoder } = form.follow('sendStreamingMessage')
+      const texts = ['a ', '"b"\n', '\u0000', '9007199254740991', '\ud83d\ude00', 'f', '\\g']
+      const chunks = texts.map((each, place): StreamResponse => {
+        const isLast = place === texts.length - 1
+        const chunk = { artifactId: artifact.artifactId, parts: [{ text: each }] }
+        return { artifactUpdate: { ...about, artifact: chunk, append: place > 0, lastChunk: isLast } }
+      })
+      const [first, , last] = events
+      const frames = [first, ...chunks, last].flatMap((event) => (event ? send(event) : []))
+      let received = ''
+      for (const frame of [...frames, ...end()])
+        for (const event of decoder.decode(frame))
+          if ('artifactUpdate' in event) received += textOf(event.artifactUpdate.artifact)
+      assert.equal(received, texts.join(''))
+    })
 
   check('refuses a message without content', () => {
     assert.throws(() => form.decode('sendMessage', 5), { code: 'INVALID_PARAMS' })

@@ -19,16 +19,15 @@ import {
   converted,
   type Decoder,
   int32,
-  lenientTaskState,
   object,
   optional,
   refuse,
   required,
-  role,
   string,
   struct,
   utcTimestamp,
 } from './decode.js'
+import { lenientTaskState, role } from './state-and-role.js'
 
 /** Accepts messages without parts, id or role: the task around them must not be lost. */
 export function lenientMessage(part: Decoder<Part>): Decoder<Message> {

@@ -62,9 +62,20 @@ const ranks: ReadonlyMap<string, number> = new Map(
 
 const maxUserAgentLength = 256
 
+/** The last user agent and its quirks: a call asks for them two or three times. */
+let lastUserAgent = ''
+let lastQuirks = unknownPeer
+
 export function quirksOf(facts: CallFacts | undefined): Quirks {
-  const userAgent = facts?.header('user-agent')
-  if (!userAgent) return unknownPeer
+  const userAgent = facts?.header('user-agent') ?? ''
+  if (userAgent !== lastUserAgent) {
+    lastQuirks = findQuirks(userAgent)
+    lastUserAgent = userAgent
+  }
+  return lastQuirks
+}
+
+function findQuirks(userAgent: string): Quirks {
   let rank = peerQuirks.length
   for (const product of userAgent.slice(0, maxUserAgentLength).toLowerCase().split(' ')) {
     const slash = product.indexOf('/')

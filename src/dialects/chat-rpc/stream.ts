@@ -16,6 +16,7 @@ import { array, boolean, decodeOrThrow, object, optional, required, string, stru
 import type { Frame, StreamCall, StreamEncoder } from '../dialect.js'
 import { FollowedTask, nothing, untilOver } from '../followed-task.js'
 import { codeNamed } from '../peer-error.js'
+import { onlyText, TextChunks } from '../text-chunks.js'
 import { answerOf, endSentence, TurnAnswer } from '../turn-answer.js'
 import { encodePart, part } from '../v0_3/parts.js'
 import { decodeArtifact, encodeArtifact } from '../v0_3/tasks.js'
@@ -41,6 +42,7 @@ class ChatStream implements StreamEncoder {
   /** All deltas of a response, and the whole response, have one message id (RL-L2-2). */
   readonly #messageId: string
   readonly #answer = new TurnAnswer()
+  readonly #chunks = new TextChunks(({ artifact }) => this.#envelope('working', [this.#delta(artifact.parts)], false))
   #subject: Subject | undefined
   /** A question that may be the result of this turn, or a leftover of the previous turn. */
   #question: TaskStatus | undefined
@@ -111,6 +113,8 @@ class ChatStream implements StreamEncoder {
     this.#question = undefined
     this.#answer.addArtifact(update)
     const { artifact, append, lastChunk } = update
+    const text = onlyText(update)
+    if (text !== undefined) return text === '' ? nothing : this.#chunks.encode(update)
     const texts: Part[] = []
     const others: Part[] = []
     for (const part of artifact.parts) {
@@ -159,8 +163,12 @@ class ChatStream implements StreamEncoder {
   }
 
   #frame(state: string, events: readonly Wire[], final = false): string {
+    return JSON.stringify(this.#envelope(state, events, final))
+  }
+
+  #envelope(state: string, events: readonly Wire[], final: boolean): Wire {
     const { taskId, contextId } = this.#about
-    return JSON.stringify({ task: { id: taskId, state, contextId }, events, final })
+    return { task: { id: taskId, state, contextId }, events, final }
   }
 
   #questionMessage({ message }: TaskStatus): Wire {

@@ -67,7 +67,7 @@ export function createStreamEncoder(questions: QuestionStatus): StreamEncoder {
 }
 
 function increment(output: string): string | readonly Frame[] {
-  return output === '' ? nothing : JSON.stringify({ output, status: 'processing' })
+  return output === '' ? nothing : `{"output":${JSON.stringify(output)},"status":"processing"}`
 }
 
 interface Subject {

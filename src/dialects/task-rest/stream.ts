@@ -13,6 +13,7 @@ import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
 import type { StreamCall, StreamEncoder } from '../dialect.js'
 import { FollowedTask, nothing, untilOver } from '../followed-task.js'
+import { TextChunks } from '../text-chunks.js'
 import { taskOf } from '../v0_1/tasks.js'
 import { decodeError, streamError } from './errors.js'
 import { encodeArtifactEvent, encodeTask, readEvent } from './tasks.js'
@@ -26,6 +27,7 @@ interface Streamed {
 export function createStreamEncoder({ params }: StreamCall): StreamEncoder {
   let fold = new TaskFold()
   const artifacts = new Map<string, Streamed>()
+  const chunks = new TextChunks(encodeArtifactEvent)
 
   /** Handles the snapshot, which comes first and again after a slow reader lost events. */
   function begin(task: Task): void {
@@ -53,7 +55,7 @@ export function createStreamEncoder({ params }: StreamCall): StreamEncoder {
     const { artifactId } = update.artifact
     const index = update.append ? (artifacts.get(artifactId)?.chunks ?? 0) : 0
     artifacts.set(artifactId, { chunks: index + 1, isClosed: update.lastChunk === true })
-    return JSON.stringify(encodeArtifactEvent(update, index))
+    return chunks.encode(update, index)
   }
 
   return {

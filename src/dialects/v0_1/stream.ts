@@ -10,6 +10,7 @@ import type { IncomingFrame, StreamDecoder, StreamRequest } from '../client-dial
 import { converted, type Decoder, decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
 import type { Frame, StreamCall, StreamEncoder } from '../dialect.js'
 import { FollowedTask, nothing, untilOver } from '../followed-task.js'
+import { TextChunks } from '../text-chunks.js'
 import {
   decodeTask,
   encodeArtifact,
@@ -29,6 +30,7 @@ import { noteState, readState } from './wire-form.js'
 export function createStreamEncoder({ operation, params }: StreamCall, wireForm: WireForm): StreamEncoder {
   const isJoining = operation === 'subscribeToTask'
   const places = new Map<string, number>()
+  const chunks = new TextChunks((update, place) => encodeArtifactEvent(update, place, wireForm))
   let hasBegun = false
 
   function artifactFrame(update: TaskArtifactUpdateEvent): Frame {
@@ -38,15 +40,14 @@ export function createStreamEncoder({ operation, params }: StreamCall, wireForm:
       place = places.size
       places.set(artifactId, place)
     }
-    return frame('task_artifact_update', encodeArtifactEvent(update, place, wireForm))
+    return frame('task_artifact_update', chunks.encode(update, place))
   }
 
   function statusFrame(update: TaskStatusUpdateEvent, isFinal: boolean): Frame {
-    return frame('task_status_update', encodeStatusEvent(update, isFinal, wireForm))
+    return frame('task_status_update', JSON.stringify(encodeStatusEvent(update, isFinal, wireForm)))
   }
 
-  function frame(event: string, body: object): Frame {
-    const data = JSON.stringify(body)
+  function frame(event: string, data: string): Frame {
     return wireForm.hasNamedEvents ? { data, event, isBare: true } : { data }
   }
 

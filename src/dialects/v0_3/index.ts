@@ -4,7 +4,7 @@ import { encodeCard, hybridCard } from './card.js'
 import { encodeRestError, encodeRpcError, errors, grpcMessage } from './errors.js'
 import { facts, limitations } from './facts.js'
 import { grpcOperations, jsonOperations, methods, restOperations, routes, rpcs } from './operations.js'
-import { createGrpcStream, createRestStream, jsonStream, sendsErrorAsEvent } from './stream.js'
+import { createGrpcStream, createJsonStream, createRestStream, sendsErrorAsEvent } from './stream.js'
 import { encodeTask } from './tasks.js'
 import { exampleMessage, jsonForm } from './wire-form.js'
 
@@ -15,7 +15,7 @@ export const v0_3: Dialect = {
   jsonrpc: {
     methods,
     operations: jsonOperations,
-    createStreamEncoder: () => jsonStream,
+    createStreamEncoder: createJsonStream,
     hasNotifications: true,
     sendsErrorAsEvent,
     encodeError: encodeRpcError,

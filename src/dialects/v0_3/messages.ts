@@ -16,7 +16,7 @@ import {
   struct,
 } from '../decode.js'
 import { lenientMessage } from '../lenient-decoders.js'
-import { encodePart, part } from './parts.js'
+import { encodeParts, part } from './parts.js'
 import { encodeWebhook, givenId, webhook } from './push-config.js'
 import {
   inBothShapes,
@@ -74,14 +74,17 @@ export function decodeMessage(wire: unknown, { partForm }: WireForm): Message {
 
 export function encodeMessage(content: Message, as: WireForm): Wire {
   const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = content
-  const wire: Wire = as.shape === 'json' ? { kind: 'message', messageId } : { messageId }
+  const isJson = as.shape === 'json'
+  const wire: Wire = isJson ? { kind: 'message', messageId } : { messageId }
   if (contextId !== undefined) wire.contextId = contextId
   if (taskId !== undefined) wire.taskId = taskId
   wire.role = as.roles[content.role]
-  wire[as.parts] = content.parts.map((each) => encodePart(each, as))
+  const parts = encodeParts(content.parts, as)
+  if (isJson) wire.parts = parts
+  else wire.content = parts
   if (metadata) wire.metadata = metadata
   if (extensions) wire.extensions = extensions
-  if (referenceTaskIds && as.shape === 'json') wire.referenceTaskIds = referenceTaskIds
+  if (referenceTaskIds && isJson) wire.referenceTaskIds = referenceTaskIds
   else if (referenceTaskIds) wire.metadata = { ...metadata, [reserved.referenceTaskIds]: referenceTaskIds }
   return wire
 }
@@ -144,7 +147,8 @@ export function encodeSendRequest(
   { message: sent, configuration: asked, metadata }: SendMessageRequest,
   as: WireForm,
 ): Wire {
-  const wire: Wire = { [as.sentMessage]: encodeMessage(sent, as) }
+  const content = encodeMessage(sent, as)
+  const wire: Wire = as.hasFieldNames ? { request: content } : { message: content }
   if (asked) {
     // Peers differ in the default of `blocking`, so it is always sent.
     const out: Wire = { blocking: !asked.returnImmediately }

@@ -174,6 +174,10 @@ export function decodePart(wire: unknown, { partForm }: WireForm): Part {
   return decodeOrThrow(part[partForm], wire)
 }
 
+export function encodeParts(parts: readonly Part[], as: WireForm): readonly Wire[] {
+  return parts.map((each) => encodePart(each, as))
+}
+
 export function encodePart(content: Part, as: WireForm): Wire {
   const hasKinds = as.shape === 'json'
   if ('text' in content) {

@@ -1,17 +1,27 @@
-/** Stateless encoding of stream events. */
+/** Encoding of stream events. */
 import type { Operation } from '../../model/operations.js'
 import type { StreamItem } from '../../model/service.js'
 import type { CallFacts, StreamCall, StreamEncoder } from '../dialect.js'
 import { acceptsOnlyEvents } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
+import { TextChunks } from '../text-chunks.js'
 import { encodeEvent } from './tasks.js'
-import { grpcForms, jsonForm, restForms, type Wire } from './wire-form.js'
+import { grpcForms, jsonForm, restForms, type Wire, type WireForm } from './wire-form.js'
 
-export const jsonStream: StreamEncoder = { encode: ({ event }) => JSON.stringify(encodeEvent(event, jsonForm)) }
+export function createJsonStream(): StreamEncoder {
+  return createStream(jsonForm)
+}
 
 export function createRestStream({ facts }: StreamCall): StreamEncoder {
-  const as = restForms[quirksOf(facts).fileBytes]
-  return { encode: ({ event }) => JSON.stringify(encodeEvent(event, as)) }
+  return createStream(restForms[quirksOf(facts).fileBytes])
+}
+
+function createStream(as: WireForm): StreamEncoder {
+  const chunks = new TextChunks((artifactUpdate) => encodeEvent({ artifactUpdate }, as))
+  return {
+    encode: ({ event }) =>
+      'artifactUpdate' in event ? chunks.encode(event.artifactUpdate) : JSON.stringify(encodeEvent(event, as)),
+  }
 }
 
 export function createGrpcStream({ facts }: StreamCall): (item: StreamItem) => Wire {

@@ -5,7 +5,7 @@ import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus }
 import { type Decoder, decodeOrThrow } from '../decode.js'
 import { type LenientDecoders, lenientDecoders, lenientEvent } from '../lenient-decoders.js'
 import { encodeMessage, message } from './messages.js'
-import { encodePart, part } from './parts.js'
+import { encodeParts, part } from './parts.js'
 import { inEveryPartForm, type Wire, type WireForm } from './wire-form.js'
 
 const decoders = inEveryPartForm((form): LenientDecoders => lenientDecoders(part[form], message[form]))
@@ -39,7 +39,7 @@ export function encodeArtifact(content: Artifact, as: WireForm): Wire {
   const wire: Wire = { artifactId }
   if (name !== undefined) wire.name = name
   if (description !== undefined) wire.description = description
-  wire.parts = parts.map((each) => encodePart(each, as))
+  wire.parts = encodeParts(parts, as)
   if (metadata) wire.metadata = metadata
   if (extensions) wire.extensions = extensions
   return wire
@@ -47,14 +47,15 @@ export function encodeArtifact(content: Artifact, as: WireForm): Wire {
 
 export function encodeStatus({ state, message, timestamp }: TaskStatus, as: WireForm): Wire {
   const wire: Wire = { state: as.states[state] }
-  if (message) wire[as.statusMessage] = encodeMessage(message, as)
+  if (message && as.hasFieldNames) wire.update = encodeMessage(message, as)
+  else if (message) wire.message = encodeMessage(message, as)
   if (timestamp !== undefined) wire.timestamp = timestamp
   return wire
 }
 
 export function encodeTask({ id, contextId, status: now, artifacts, history, metadata }: Task, as: WireForm): Wire {
-  const wire: Wire = as.shape === 'json' ? { kind: 'task', id, contextId } : { id, contextId }
-  wire.status = encodeStatus(now, as)
+  const status = encodeStatus(now, as)
+  const wire: Wire = as.shape === 'json' ? { kind: 'task', id, contextId, status } : { id, contextId, status }
   if (artifacts) wire.artifacts = artifacts.map((each) => encodeArtifact(each, as))
   if (history) wire.history = history.map((each) => encodeMessage(each, as))
   if (metadata) wire.metadata = metadata
@@ -77,13 +78,17 @@ export function encodeEvent(event: StreamResponse, as: WireForm): Wire {
     return isBare ? wire : { task: wire }
   }
   const wire = encodeMessage(event.message, as)
-  return isBare ? wire : { [as.answerMessage]: wire }
+  if (isBare) return wire
+  return as.hasFieldNames ? { msg: wire } : { message: wire }
 }
 
 function encodeStatusUpdate({ taskId, contextId, status: now, metadata }: TaskStatusUpdateEvent, as: WireForm): Wire {
-  const wire: Wire = as.shape === 'json' ? { kind: 'status-update', taskId, contextId } : { taskId, contextId }
-  wire.status = encodeStatus(now, as)
-  wire.final = isFinal(now.state)
+  const status = encodeStatus(now, as)
+  const final = isFinal(now.state)
+  const wire: Wire =
+    as.shape === 'json'
+      ? { kind: 'status-update', taskId, contextId, status, final }
+      : { taskId, contextId, status, final }
   if (metadata) wire.metadata = metadata
   return wire
 }
@@ -95,8 +100,9 @@ function isFinal(state: TaskState): boolean {
 
 function encodeArtifactUpdate(update: TaskArtifactUpdateEvent, as: WireForm): Wire {
   const { taskId, contextId, append, lastChunk, metadata } = update
-  const wire: Wire = as.shape === 'json' ? { kind: 'artifact-update', taskId, contextId } : { taskId, contextId }
-  wire.artifact = encodeArtifact(update.artifact, as)
+  const artifact = encodeArtifact(update.artifact, as)
+  const wire: Wire =
+    as.shape === 'json' ? { kind: 'artifact-update', taskId, contextId, artifact } : { taskId, contextId, artifact }
   if (append !== undefined) wire.append = append
   if (lastChunk !== undefined) wire.lastChunk = lastChunk
   if (metadata) wire.metadata = metadata

@@ -9,7 +9,7 @@ import { grpcOperations, jsonOperations, methods, restOperations, routes, rpcs }
 import { decodePart, encodePart } from './parts.js'
 import { decodePushConfig, encodePushConfig } from './push-config.js'
 import { decodeCard } from './read-card.js'
-import { createGrpcStream, createRestStream, jsonStream } from './stream.js'
+import { createGrpcStream, createJsonStream, createRestStream } from './stream.js'
 import {
   decodeArtifact,
   decodeEvent,
@@ -62,7 +62,7 @@ function golden(
 golden('jsonrpc', jsonForm, {
   operations: jsonOperations,
   calls: methods,
-  createStreamEncoder: () => jsonStream,
+  createStreamEncoder: createJsonStream,
 })
 golden('rest', protoJsonForm, {
   operations: restOperations,
