@@ -70,7 +70,7 @@ async function* runInSlot(
   const slot = slots.take(signal)
   if (!slot) {
     const metadata = { limit: 'execQueue' }
-    throw new A2AError('UNAVAILABLE', 'Too many programs are running, try again later', {
+    throw new A2AError('UNAVAILABLE', `Too many messages wait for a program (${slots.text}), try again later`, {
       metadata,
       retryAfterSeconds: 1,
     })
@@ -224,6 +224,12 @@ class ProcessSlots {
 
   constructor(limits: SlotLimits) {
     this.#limits = limits
+  }
+
+  /** The values of the limits, for error messages. */
+  get text(): string {
+    const { running, waiting } = this.#limits
+    return `limit execQueue: ${waiting}, beside ${running} running`
   }
 
   /**

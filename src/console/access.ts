@@ -161,7 +161,14 @@ export class Access {
     if (wanted !== undefined && typeof token === 'string') {
       const peer = connection.address?.() ?? ''
       const pause = this.#failures.waitFor(peer)
-      if (pause > 0) throw overLimit('failedAuthentication', 'Too many failed logins', pause)
+      if (pause > 0) {
+        const value = `limit failedAuthentication: ${this.#failures.text}`
+        throw overLimit(
+          'failedAuthentication',
+          `Too many failed logins from your address (${value}), try again later`,
+          pause,
+        )
+      }
       if (isSame(token, wanted)) return
       this.#failures.take(peer)
     }

@@ -64,7 +64,7 @@ export function createAdmission(options: AdmissionOptions): (arrival: RegistryRe
     // Callers without a known address share one bucket.
     const address = addressKey(connection?.address?.() ?? 'unknown')
     const wait = ofAddresses?.take(address) ?? 0
-    if (wait > 0) throw rateLimited('Too many requests, try again later', wait)
+    if (ofAddresses && wait > 0) throw rateExceeded(ofAddresses, wait)
     const rateCharge = rateChargeOf(ofAddresses, address)
     return { publisher: anonymousPublisher, callerKey: `address ${address}`, rateCharge }
   }
@@ -87,9 +87,13 @@ function rateChargeOf(rate: RateLimit | undefined, name: string): RateCharge {
   return {
     charge: (tokens) => rate?.charge(name, tokens),
     assertWithinRate() {
-      if (rate?.isExceeded(name)) throw rateLimited('Too many requests, try again later', rate.waitFor(name))
+      if (rate?.isExceeded(name)) throw rateExceeded(rate, rate.waitFor(name))
     },
   }
+}
+
+function rateExceeded({ text }: RateLimit, wait: number): RegistryError {
+  return rateLimited(`Too many requests (limit rate: ${text}), try again later`, wait)
 }
 
 function refusalFor({ refused, challenge }: Refused): RegistryError {

@@ -40,7 +40,8 @@ export function limitAdmission(
     if (isRefused(admission)) return admission
     const wait = rate.take(admission.id)
     if (wait === 0) return admission
-    return { refused: overLimit('rate', 'Too many requests, try again later', wait), caller: admission }
+    const message = `Too many requests (limit rate: ${rate.text}), try again later`
+    return { refused: overLimit('rate', message, wait), caller: admission }
   }
   if (!admit) return () => limited(anonymous)
   return (credentials) => {
@@ -100,7 +101,9 @@ function watch(
       }
       if (hasFailed && isCounted(address, failures)) failures.rate.take(peer)
       if (!isRefused(admission) || !isSkipped.includes(true)) return admission
-      return { refused: overLimit('failedAuthentication', 'Too many requests with invalid credentials', pause) }
+      const value = `limit failedAuthentication: ${failures.rate.text}`
+      const message = `Too many requests with invalid credentials from your address (${value}), try again later`
+      return { refused: overLimit('failedAuthentication', message, pause) }
     },
   }
 }

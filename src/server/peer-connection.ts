@@ -1,6 +1,7 @@
 /** The client certificate of a connection, and the memory that unread responses take. */
 import type { Socket } from 'node:net'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
+import { formatBytes } from '../engine/limits.js'
 import type { VerifiedCertificate } from '../model/connection.js'
 import { A2AError, overLimit } from '../model/errors.js'
 import { addressKey } from '../net/addresses.js'
@@ -69,10 +70,17 @@ export class UnreadAnswers {
     const held = this.#byCaller.get(caller) ?? 0
     // A response larger than a limit passes if it is the only one.
     if (held > 0 && held + size > this.#maxPerCaller)
-      throw overLimit('unreadAnswers', 'Too many of your large answers are unread, read them and try again')
+      throw overLimit(
+        'unreadAnswers',
+        `Too many of your answers are unread (${this.#text(this.#maxPerCaller)}), read them first`,
+      )
     if (this.#total > 0 && this.#total + size > this.#max) {
       const details = { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 }
-      throw new A2AError('UNAVAILABLE', 'Too many large answers are unread, try again later', details)
+      throw new A2AError(
+        'UNAVAILABLE',
+        `Too many answers are unread (${this.#text(this.#max)}), try again later`,
+        details,
+      )
     }
     this.#add(caller, size)
     let isCounted = true
@@ -80,6 +88,11 @@ export class UnreadAnswers {
       if (isCounted) this.#add(caller, -size)
       isCounted = false
     }
+  }
+
+  #text(max: number): string {
+    const each = max === this.#max ? '' : ' for each caller'
+    return `limit unreadAnswers: ${formatBytes(max)}${each}`
   }
 
   #add(caller: string, size: number): void {

@@ -18,6 +18,8 @@ interface Bucket {
 }
 
 export class RateLimit {
+  /** The value of the limit, for error messages. */
+  readonly text: string
   readonly #perMs: number
   readonly #burst: number
   readonly #now: () => number
@@ -26,6 +28,7 @@ export class RateLimit {
 
   constructor({ perSecond, burst = Math.max(1, perSecond * 5) }: Rate, now: () => number = () => performance.now()) {
     if (!(perSecond > 0) || !(burst >= 1)) throw new TypeError('A rate needs `perSecond` above 0 and `burst` from 1 on')
+    this.text = `${perSecond} a second, ${burst} at once`
     this.#perMs = perSecond / 1000
     this.#burst = burst
     this.#now = now

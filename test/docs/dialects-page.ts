@@ -92,8 +92,8 @@ version gets a *hybrid* card, which is valid in both versions, if 0.3 is served,
 
 gRPC uses the same port, in cleartext (HTTP/2 with prior knowledge) or with TLS. In the TLS handshake (ALPN), clients that offer
 \`http/1.1\` get it, and clients that offer only \`h2\` are treated as gRPC clients. The server refuses other HTTP/2. If several agents
-share a port, \`tenant\` selects the agent; their cards name it. 0.3 has no such field, so 0.3 clients reach an agent only if it is the
-only one on its port.
+share a port, \`tenant\` selects the agent; their cards name it. Requests of 0.3 have no such field: 0.3 clients reach an agent only if it is
+the only one on its port.
 
 If a client requests the extension \`urn:dragoman:stream-position:v1\`, the metadata of each event contains its position in the log.
 The client resumes with the metadata \`last-event-id\`. The services are described in \`proto/\`, which is part of the package, for

@@ -201,7 +201,10 @@ describe('dragoman serve --exec', () => {
     await eventually(15_000, 'the program', () => linesIn().length === 1)
     const second = await begin(busy.client)
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'one too many' }] } as const
-    await expect(busy.client.sendMessage({ message })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(busy.client.sendMessage({ message })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'Too many messages wait for a program (limit execQueue: 1, beside 1 running), try again later',
+    })
     expect((await busy.client.task(second.id).cancel()).status.state).toBe('TASK_STATE_CANCELED')
     const third = await begin(busy.client)
     await open()

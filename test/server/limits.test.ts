@@ -79,7 +79,8 @@ describe('the rate of requests', () => {
     const hers = speak(served, alice)
     resultOf(await hers.send('one'))
     resultOf(await hers.send('two'))
-    expect(refusalOf(await hers.send('three'))).toMatchObject({ code, message: 'Too many requests, try again later' })
+    const message = 'Too many requests (limit rate: 0.01 a second, 2 at once), try again later'
+    expect(refusalOf(await hers.send('three'))).toMatchObject({ code, message })
     resultOf(await speak(served, bob).send('one'))
   })
 
@@ -139,9 +140,11 @@ describe('requests with invalid credentials', () => {
       status: 429,
       info: { metadata: { limit: 'failedAuthentication' } },
     })
-    expect(refusalOf(await v1Grpc(hostOf(served), undefined, undefined, bob).send('hello')).code).toBe(
-      'RESOURCE_EXHAUSTED',
-    )
+    expect(refusalOf(await v1Grpc(hostOf(served), undefined, undefined, bob).send('hello'))).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      message:
+        'Too many requests with invalid credentials from your address (limit failedAuthentication: 0.01 a second, 2 at once), try again later',
+    })
     expect(await status(served, alice)).toBe(200)
     resultOf(await v1Grpc(hostOf(served), undefined, undefined, alice).send('hello'))
   })

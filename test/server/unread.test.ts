@@ -167,7 +167,12 @@ describe('many large unread responses', () => {
   it('are rejected when all callers together hold the whole budget', () => {
     const unread = new UnreadAnswers(1000)
     const [release] = [1, 2, 3, 4].map((n) => admitFrom(unread, `192.0.2.${n}`))
-    const busy = { code: 'UNAVAILABLE', details: { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 } }
+    const message = 'Too many answers are unread (limit unreadAnswers: 1 KB), try again later'
+    const busy = {
+      code: 'UNAVAILABLE',
+      message,
+      details: { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 },
+    }
     assert.throws(() => admitFrom(unread, '192.0.2.5'), busy)
     release?.()
     admitFrom(unread, '192.0.2.5')
@@ -176,7 +181,10 @@ describe('many large unread responses', () => {
   it('are counted by the /64 network of an IPv6 caller', () => {
     const unread = new UnreadAnswers(1000)
     admitFrom(unread, '2001:db8:1:2::1')
-    assert.throws(() => admitFrom(unread, '2001:db8:1:2::2'), { code: 'RATE_LIMITED' })
+    assert.throws(() => admitFrom(unread, '2001:db8:1:2::2'), {
+      code: 'RATE_LIMITED',
+      message: 'Too many of your answers are unread (limit unreadAnswers: 0.2 KB for each caller), read them first',
+    })
     admitFrom(unread, '2001:db8:1:3::1')
   })
 

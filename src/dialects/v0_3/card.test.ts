@@ -61,7 +61,7 @@ describe('encodeCard', () => {
     expect(() => jsonOperations.getExtendedAgentCard.encode(newer, undefined)).toThrow(A2AError)
   })
 
-  it('drops signatures, which cover another text, and flows that 0.3 does not have', () => {
+  it('drops signatures, which cover the v1.0 form, and flows that 0.3 does not have', () => {
     const wire = encodeCard(card)
     expect(wire).not.toHaveProperty('signatures')
     expect(wire).toHaveProperty('securitySchemes.device', { type: 'oauth2', flows: {} })

@@ -61,7 +61,11 @@ export const limitations: readonly Limitation[] = [
   { direction: 'out', what: 'tenants, and interfaces with a tenant', remedy: 'mount the agent once for each tenant' },
   { direction: 'out', what: 'interfaces of other versions' },
   { direction: 'out', what: 'the OAuth device code flow and `pkceRequired`' },
-  { direction: 'out', what: 'signatures of the card: they cover another text' },
+  {
+    direction: 'out',
+    what: 'existing signatures of a v1.0 card: they cover the v1.0 form',
+    remedy: 'the server signs the 0.3 form with the keys of `advanced.signing`',
+  },
   {
     direction: 'out',
     what: 'over JSON-RPC: webhooks of a task beyond the first hundred',
