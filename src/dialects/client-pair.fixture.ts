@@ -12,7 +12,7 @@ import type {
   RestRequestCodec,
   StreamDecoder,
 } from './client-dialect.js'
-import type { Dialect, GrpcForm, JsonRpcForm, OperationCodec, RestForm, StreamEncoder } from './dialect.js'
+import type { Dialect, GrpcCodec, GrpcForm, JsonRpcForm, OperationCodec, RestForm, StreamEncoder } from './dialect.js'
 import { createRouter } from './rest-route.js'
 
 export const facts = { newId: () => 'made', header: () => null }
@@ -142,7 +142,7 @@ function serverCodec({ operations }: JsonRpcForm | RestForm, operation: Operatio
 }
 
 function grpcServerCodec({ operations }: GrpcForm, operation: Operation) {
-  return codecIn<NonNullable<GrpcForm['operations'][Operation]>>(operations, operation)
+  return codecIn<GrpcCodec>(operations, operation)
 }
 
 function keysOf(operations: object): Operation[] {

@@ -6,7 +6,7 @@ import type { Operation } from '../model/operations.js'
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { Task } from '../model/task.js'
 import type { ClientDialect, IncomingFrame, RequestCodec, RestRequestCodec, StreamDecoder } from './client-dialect.js'
-import type { Dialect, DialectFacts, OperationCodec, StreamEncoder } from './dialect.js'
+import type { Dialect, DialectFacts, GrpcCodec, OperationCodec, StreamEncoder } from './dialect.js'
 import { createRouter, type Match } from './rest-route.js'
 
 /** Both sides of a dialect. */
@@ -174,7 +174,7 @@ function grpcSides(
   const serverCodec = (operation: Operation) => {
     assert.equal(server.service, client.service)
     assert.equal(server.rpcs.get(client.rpcs[operation] ?? ''), operation)
-    return present(server.operations[operation], operation)
+    return present<GrpcCodec>(server.operations[operation], operation)
   }
   return {
     name: 'gRPC',

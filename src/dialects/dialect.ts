@@ -11,7 +11,7 @@ import type { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import { isObject } from '../model/is-object.js'
 import type { Operation } from '../model/operations.js'
-import type { CallTraits, StreamItem } from '../model/service.js'
+import type { CallTraits, RequestOf, ResultOf, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
 
 /** The names of the dialects that come with the package. */
@@ -105,10 +105,10 @@ export interface CallFacts {
   header(name: string): string | null
 }
 
-/** One operation in one form of a dialect. */
-export interface OperationCodec {
+/** One operation in one form of a dialect, with the types of its request and its result. */
+export interface OperationCodec<Request = unknown, Result = unknown> {
   /** Decodes the request, or throws `INVALID_PARAMS` with the paths of the faults. */
-  decode(params: unknown, facts: CallFacts): unknown
+  decode(params: unknown, facts: CallFacts): Request
   /** Traits of this request, such as a task id that the client chose. */
   traits?(params: unknown): CallTraits
   /** The operation to run instead, if one method has two meanings: setting an empty config is a deletion. */
@@ -116,8 +116,11 @@ export interface OperationCodec {
   /** Query parameters that are flags, under every accepted name. */
   readonly booleanParameters?: readonly string[]
   /** Encodes the result as JSON text. `params` are the request's, before decoding. May throw an `A2AError`. */
-  encode(result: unknown, params: unknown, facts?: CallFacts): string
+  encode(result: Result, params: unknown, facts?: CallFacts): string
 }
+
+/** The codecs of a form. Operations that are absent are not supported. */
+export type OperationCodecs = { readonly [O in Operation]?: OperationCodec<RequestOf<O>, ResultOf<O>> }
 
 /** The call that a stream answers. */
 export interface StreamCall {
@@ -147,7 +150,7 @@ export interface StreamEncoder {
 }
 
 interface Form {
-  readonly operations: { readonly [O in Operation]?: OperationCodec }
+  readonly operations: OperationCodecs
   createStreamEncoder(call: StreamCall): StreamEncoder
 }
 
@@ -200,7 +203,7 @@ export interface GrpcForm {
   /** Full name: `lf.a2a.v1.A2AService`. */
   readonly service: string
   readonly rpcs: ReadonlyMap<string, Operation>
-  readonly operations: { readonly [O in Operation]?: GrpcCodec }
+  readonly operations: GrpcCodecs
   /** Creates the encoder of one stream: each event becomes a message. */
   createStreamEncoder(call: StreamCall): (item: StreamItem) => object
   /** The name of a gRPC status: `NOT_FOUND`. */
@@ -212,10 +215,13 @@ export interface GrpcForm {
 }
 
 /** One rpc: like `OperationCodec`, but `encode` returns objects. */
-export interface GrpcCodec {
-  decode(params: unknown, facts: CallFacts): unknown
-  encode(result: unknown, params: unknown, facts?: CallFacts): object
+export interface GrpcCodec<Request = unknown, Result = unknown> {
+  decode(params: unknown, facts: CallFacts): Request
+  encode(result: Result, params: unknown, facts?: CallFacts): object
 }
+
+/** The codecs of a gRPC form. */
+export type GrpcCodecs = { readonly [O in Operation]?: GrpcCodec<RequestOf<O>, ResultOf<O>> }
 
 /** The payload of webhooks in a dialect: each event (RM-PUSH-1), or each status with the whole task (RM-PUSH-2). */
 export type PushForm = { readonly contentType: string } & (

@@ -5,6 +5,7 @@
 import type { AgentCard } from './agent-card.js'
 import type { StreamResponse, TaskEvent } from './event.js'
 import type { Message } from './message.js'
+import type { Operation } from './operations.js'
 import type { Struct } from './part.js'
 import type { TaskPushNotificationConfig } from './push-config.js'
 import type { Task, TaskState } from './task.js'
@@ -203,3 +204,9 @@ export interface AgentService {
   readonly deleteTaskPushNotificationConfig: Unary<DeleteTaskPushNotificationConfigRequest, void>
   readonly getExtendedAgentCard: Unary<GetExtendedAgentCardRequest, AgentCard>
 }
+
+/** The request of an operation. */
+export type RequestOf<O extends Operation> = Parameters<AgentService[O]>[0]
+
+/** The result of an operation. Streams have events instead. */
+export type ResultOf<O extends Operation> = ReturnType<AgentService[O]> extends Promise<infer Result> ? Result : unknown

@@ -1,5 +1,5 @@
 import type { Operation } from '../../model/operations.js'
-import type { SendMessageResponse } from '../../model/service.js'
+import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { type Decoder, decodeOrThrow } from '../decode.js'
 import type { OperationCodec } from '../dialect.js'
@@ -12,16 +12,16 @@ import { encodeResponse } from './tasks.js'
 /** The documents of chat-rpc use both. */
 export const paths = ['/api/v1/a2a', '/a2a/v1'] as const
 
-const send: OperationCodec = {
+const send: OperationCodec<SendMessageRequest, SendMessageResponse> = {
   decode: decodeSendParams,
-  encode: (result, params) => JSON.stringify(encodeResponse(result as SendMessageResponse, params)), // the result of a send
+  encode: (result, params) => JSON.stringify(encodeResponse(result, params)),
 }
 
 /** These operations return 0.3's results (RL-L2-3). */
-function onTask(request: Decoder<object>): OperationCodec {
+function onTask<Request extends object>(request: Decoder<Request>): OperationCodec<Request, Task> {
   return {
     decode: (params) => decodeOrThrow(request, params),
-    encode: (result) => JSON.stringify(encodeTask(result as Task, jsonForm)), // the result of these operations
+    encode: (result) => JSON.stringify(encodeTask(result, jsonForm)),
   }
 }
 

@@ -1,14 +1,14 @@
 import type { Operation } from '../../model/operations.js'
-import type { SendMessageResponse } from '../../model/service.js'
+import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { OperationCodec, RestRoute } from '../dialect.js'
 import { decodeSendParams } from './messages.js'
 import type { Reply } from './tasks.js'
 
 /** The two operations, which encode their results in the same way. */
 export function createOperations(encodeResult: (response: SendMessageResponse) => Reply) {
-  const send: OperationCodec = {
+  const send: OperationCodec<SendMessageRequest, SendMessageResponse> = {
     decode: decodeSendParams,
-    encode: (result) => JSON.stringify(encodeResult(result as SendMessageResponse)), // the result of a send
+    encode: (result) => JSON.stringify(encodeResult(result)),
   }
   return { sendMessage: send, sendStreamingMessage: send } as const
 }

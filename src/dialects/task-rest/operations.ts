@@ -1,14 +1,14 @@
 /** Routes and codecs. No JSON-RPC: requests and responses are bare objects. */
-import type { Operation } from '../../model/operations.js'
 import type {
   CancelTaskRequest,
   GetTaskRequest,
+  SendMessageRequest,
   SendMessageResponse,
   SubscribeToTaskRequest,
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { decodeOrThrow } from '../decode.js'
-import type { OperationCodec, RestRoute } from '../dialect.js'
+import type { OperationCodec, OperationCodecs, RestRoute } from '../dialect.js'
 import { createPushOperations, taskIdParams } from '../v0_1/operations.js'
 import { taskIn } from '../v0_1/tasks.js'
 import { sendBody, toSendRequest } from './messages.js'
@@ -25,18 +25,18 @@ export const routes: readonly RestRoute[] = [
   { method: 'POST', path: '/tasks/pushNotification/get', operation: 'getTaskPushNotificationConfig' },
 ]
 
-const send: OperationCodec = {
+const send: OperationCodec<SendMessageRequest, SendMessageResponse> = {
   decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendBody, params), newId),
-  encode: (result) => JSON.stringify(encodeTask(taskIn(result as SendMessageResponse, undefined))),
+  encode: (result) => JSON.stringify(encodeTask(taskIn(result, undefined))),
 }
 
 /** Responses always have the full history, so requests have no length for it. */
-const byId: OperationCodec = {
-  decode: (params): GetTaskRequest & SubscribeToTaskRequest => ({ id: decodeOrThrow(taskIdParams, params).id }),
+const byId: OperationCodec<GetTaskRequest & SubscribeToTaskRequest, Task> = {
+  decode: (params) => ({ id: decodeOrThrow(taskIdParams, params).id }),
   encode: encodeResult,
 }
 
-export const operations: { readonly [O in Operation]?: OperationCodec } = {
+export const operations: OperationCodecs = {
   sendMessage: send,
   sendStreamingMessage: send,
   getTask: byId,
@@ -48,6 +48,6 @@ export const operations: { readonly [O in Operation]?: OperationCodec } = {
   ...createPushOperations(false),
 }
 
-function encodeResult(result: unknown): string {
-  return JSON.stringify(encodeTask(result as Task)) // these operations return a task
+function encodeResult(task: Task): string {
+  return JSON.stringify(encodeTask(task))
 }

@@ -9,12 +9,13 @@ import type {
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
   GetTaskRequest,
+  SendMessageRequest,
   SendMessageResponse,
   SubscribeToTaskRequest,
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
-import type { OperationCodec } from '../dialect.js'
+import type { OperationCodec, OperationCodecs } from '../dialect.js'
 import { historyLength, sendParams, toSendRequest } from './messages.js'
 import { encodePushConfig, encodeTaskPushConfig, taskPushConfig } from './push-config.js'
 import { encodeTask, taskIn } from './tasks.js'
@@ -39,8 +40,8 @@ export const taskIdParams = object<Omit<CancelTaskRequest, 'tenant'>>({
   metadata: optional(struct),
 })
 
-export function createOperations(wireForm: WireForm): { readonly [O in Operation]?: OperationCodec } {
-  const send: OperationCodec = {
+export function createOperations(wireForm: WireForm): OperationCodecs {
+  const send: OperationCodec<SendMessageRequest, SendMessageResponse> = {
     decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendParams(wireForm), params), newId, wireForm),
     // This runs before the params are checked. The decoder reports an invalid id.
     traits: (params) => {
@@ -48,8 +49,7 @@ export function createOperations(wireForm: WireForm): { readonly [O in Operation
       const isMade = id === '' && wireForm.makesTaskIds
       return typeof id === 'string' && !isMade ? { wantedTaskId: id } : {}
     },
-    encode: (result, params) =>
-      json(encodeTask(taskIn(result as SendMessageResponse, params), wireForm, wantsHistory(params, wireForm))),
+    encode: (result, params) => json(encodeTask(taskIn(result, params), wireForm, wantsHistory(params, wireForm))),
   }
   return {
     sendMessage: send,
@@ -59,11 +59,11 @@ export function createOperations(wireForm: WireForm): { readonly [O in Operation
         const { id, historyLength = 0 } = decodeOrThrow(taskQuery, params)
         return { id, historyLength: wireForm.hasHistory ? historyLength : 0 }
       },
-      encode: (result, params) => json(encodeTask(result as Task, wireForm, wantsHistory(params, wireForm))),
+      encode: (result, params) => json(encodeTask(result, wireForm, wantsHistory(params, wireForm))),
     },
     cancelTask: {
       decode: (params): CancelTaskRequest => decodeOrThrow(taskIdParams, params),
-      encode: (result) => json(encodeTask(result as Task, wireForm, false)),
+      encode: (result) => json(encodeTask(result, wireForm, false)),
     },
     subscribeToTask: {
       decode: (params): SubscribeToTaskRequest => ({ id: decodeOrThrow(taskQuery, params).id }),
@@ -74,11 +74,9 @@ export function createOperations(wireForm: WireForm): { readonly [O in Operation
 }
 
 /** `isBare`: responses have the config without the id of its task (RL-GO-4). */
-export function createPushOperations(isBare: boolean): { readonly [O in Operation]?: OperationCodec } {
-  const encode = (result: unknown) => {
-    const config = result as TaskPushNotificationConfig
-    return json(isBare ? encodePushConfig(config) : encodeTaskPushConfig(config))
-  }
+export function createPushOperations(isBare: boolean): OperationCodecs {
+  const encode = (config: TaskPushNotificationConfig) =>
+    json(isBare ? encodePushConfig(config) : encodeTaskPushConfig(config))
   return {
     createTaskPushNotificationConfig: {
       decode: (params): TaskPushNotificationConfig => decodeOrThrow(taskPushConfig, params),

@@ -28,7 +28,7 @@ function contentIn(wire: unknown): string | undefined {
 
 function read(content: string, userAgent: string | null): readonly unknown[] {
   const facts = by(userAgent)
-  const decoded = [
+  const decoded: unknown[] = [
     rest.operations.sendMessage?.decode({ message: message(content) }, facts),
     grpc.operations.sendStreamingMessage?.decode({ request: message(content) }, facts),
   ]

@@ -5,10 +5,10 @@ import type { StreamResponse } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
-import type { ListTaskPushNotificationConfigsResponse, ListTasksResponse } from '../../model/service.js'
+import type { ListTasksResponse, RequestOf, ResultOf } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { type Decoder, decodeOrThrow } from '../decode.js'
-import type { CallFacts, GrpcCodec, OperationCodec, RestRoute } from '../dialect.js'
+import type { CallFacts, GrpcCodec, GrpcCodecs, OperationCodec, OperationCodecs, RestRoute } from '../dialect.js'
 import { quirksOf } from '../quirks.js'
 import { encodeCard, encodeProtoCard } from './card.js'
 import { sendRequest } from './messages.js'
@@ -26,7 +26,7 @@ import { encodeEvent, encodeTask } from './tasks.js'
 import { grpcForms, jsonForm, restForms, type Wire, type WireForm } from './wire-form.js'
 
 /** Encodes an operation's result. In JSON-RPC a deletion returns `null` and a list is an array. */
-type Encode = (result: unknown, params: unknown, as: WireForm) => unknown
+type Encode<Result> = (result: Result, params: unknown, as: WireForm) => unknown
 
 /** Selects the wire form of a call. For the protobuf it depends on the peer (R3-PB-12). */
 type WireFormOf = (facts: CallFacts | undefined) => WireForm
@@ -37,7 +37,7 @@ const overGrpc: WireFormOf = (facts) => grpcForms[quirksOf(facts).fileBytes]
 
 const anything: Decoder<object> = () => ({})
 
-const decoders: Readonly<Record<Operation, (as: WireForm) => Decoder<object>>> = {
+const decoders: { readonly [O in Operation]: (as: WireForm) => Decoder<RequestOf<O>> } = {
   sendMessage: ({ partForm }) => sendRequest[partForm],
   sendStreamingMessage: ({ partForm }) => sendRequest[partForm],
   getTask: ({ shape }) => getTaskRequest[shape],
@@ -51,29 +51,26 @@ const decoders: Readonly<Record<Operation, (as: WireForm) => Decoder<object>>> =
   getExtendedAgentCard: () => anything,
 }
 
-const encodeOneTask: Encode = (result, _params, as) => encodeTask(result as Task, as)
-const encodeOneEvent: Encode = (result, _params, as) => encodeEvent(result as StreamResponse, as)
-const encodeConfig: Encode = (result, _params, as) => encodePushConfig(result as TaskPushNotificationConfig, as)
+/** Streams have an encoder of events. */
+const encodeOneEvent: Encode<unknown> = (result, _params, as) => encodeEvent(result as StreamResponse, as)
+const encodeConfig: Encode<TaskPushNotificationConfig> = (result, _params, as) => encodePushConfig(result, as)
 
-/** The service guarantees that a result has its operation's type; the table cannot express that. */
-const encoders: Readonly<Record<Operation, Encode>> = {
-  sendMessage: encodeOneEvent,
+const encoders: { readonly [O in Operation]: Encode<ResultOf<O>> } = {
+  sendMessage: (result, _params, as) => encodeEvent(result, as),
   sendStreamingMessage: encodeOneEvent,
   subscribeToTask: encodeOneEvent,
-  getTask: (result, params, as) =>
-    as.shape === 'json' ? encodeReadTask(result as Task, params) : encodeTask(result as Task, as),
-  cancelTask: encodeOneTask,
-  listTasks: (result, _params, as) => encodeTaskList(result as ListTasksResponse, as),
+  getTask: (result, params, as) => (as.shape === 'json' ? encodeReadTask(result, params) : encodeTask(result, as)),
+  cancelTask: (result, _params, as) => encodeTask(result, as),
+  listTasks: (result, _params, as) => encodeTaskList(result, as),
   createTaskPushNotificationConfig: encodeConfig,
   getTaskPushNotificationConfig: encodeConfig,
-  listTaskPushNotificationConfigs(result, _params, as) {
-    const { configs, nextPageToken } = result as ListTaskPushNotificationConfigsResponse
+  listTaskPushNotificationConfigs({ configs, nextPageToken }, _params, as) {
     const wire = configs.map((each) => encodePushConfig(each, as))
     return as.shape === 'json' ? wire : { configs: wire, nextPageToken }
   },
   deleteTaskPushNotificationConfig: (_result, _params, { shape }) => (shape === 'json' ? null : {}),
   getExtendedAgentCard: (result, _params, { shape }) =>
-    encodeExtendedCard(result as AgentCard, shape === 'json' ? encodeCard : encodeProtoCard),
+    encodeExtendedCard(result, shape === 'json' ? encodeCard : encodeProtoCard),
 }
 
 /** A caller that requests history gets the member even if the history is empty (R3-GET-2). */
@@ -99,36 +96,39 @@ function encodeExtendedCard(card: AgentCard, encode: typeof encodeCard): Wire {
 /** Operations whose parameters may be missing. */
 const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
 
-function decoder(operation: Operation, formOf: WireFormOf): OperationCodec['decode'] {
+function decoder<O extends Operation>(operation: O, formOf: WireFormOf): OperationCodec<RequestOf<O>>['decode'] {
+  const decode: (as: WireForm) => Decoder<RequestOf<O>> = decoders[operation]
   return (params, facts) => {
     const isEmpty = (params ?? undefined) === undefined && withoutParams.has(operation)
-    return decodeOrThrow(decoders[operation](formOf(facts)), isEmpty ? {} : params)
+    return decodeOrThrow(decode(formOf(facts)), isEmpty ? {} : params)
   }
 }
 
-function codecs(formOf: WireFormOf): Readonly<Record<Operation, OperationCodec>> {
-  return eachOperation((operation, encode) => ({
+function codec<O extends Operation>(operation: O, formOf: WireFormOf): OperationCodec<RequestOf<O>, ResultOf<O>> {
+  const encode: Encode<ResultOf<O>> = encoders[operation]
+  return {
     decode: decoder(operation, formOf),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
     encode: (result, params, facts) => JSON.stringify(encode(result, params, formOf(facts))),
-  }))
+  }
 }
 
-function eachOperation<C>(make: (operation: Operation, encode: Encode) => C): Record<Operation, C> {
-  const entries = Object.entries(encoders) as [Operation, Encode][] // the keys of that record are operations
-  return Object.fromEntries(entries.map(([operation, encode]) => [operation, make(operation, encode)])) as Record<
-    Operation,
-    C
-  >
+function grpcCodec<O extends Operation>(operation: O): GrpcCodec<RequestOf<O>, ResultOf<O>> {
+  const encode: Encode<ResultOf<O>> = encoders[operation]
+  return {
+    decode: decoder(operation, overGrpc),
+    encode: (result, params, facts) => encode(result, params, overGrpc(facts)) as object, // the protobuf's results are objects
+  }
 }
+
+const names = Object.keys(encoders) as Operation[]
+const codecs = (formOf: WireFormOf) =>
+  Object.fromEntries(names.map((name) => [name, codec(name, formOf)])) as Required<OperationCodecs>
 
 export const jsonOperations = codecs(inJson)
 export const restOperations = codecs(overRest)
 
-const protoOperations = eachOperation<GrpcCodec>((operation, encode) => ({
-  decode: decoder(operation, overGrpc),
-  encode: (result, params, facts) => encode(result, params, overGrpc(facts)) as object, // the protobuf's results are objects
-}))
+const protoOperations = Object.fromEntries(names.map((name) => [name, grpcCodec(name)])) as Required<GrpcCodecs>
 
 /** Drafts of 1.0 have another name for a card's interfaces. */
 export const grpcOperations: typeof protoOperations = {

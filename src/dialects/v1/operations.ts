@@ -1,7 +1,8 @@
 /** Methods and routes of v1.0. The model is v1.0's JSON; `card.ts` removes members of older versions. */
 import { type Operation, operations as table } from '../../model/operations.js'
+import type { RequestOf, ResultOf } from '../../model/service.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
-import type { GrpcCodec, OperationCodec, RestRoute } from '../dialect.js'
+import type { GrpcCodec, GrpcCodecs, OperationCodec, OperationCodecs, RestRoute } from '../dialect.js'
 import { toV1Result } from './card.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
 import {
@@ -22,7 +23,7 @@ const createPushConfigRequest: typeof pushConfig = (value, faults) => {
   return pushConfig(value, faults)
 }
 
-const decoders: Record<Operation, Decoder<object>> = {
+const decoders: { readonly [O in Operation]: Decoder<RequestOf<O>> } = {
   sendMessage: sendMessageRequest,
   sendStreamingMessage: sendMessageRequest,
   getTask: getTaskRequest,
@@ -39,12 +40,12 @@ const decoders: Record<Operation, Decoder<object>> = {
 /** Methods whose `params` may be missing (R-RPC-6). */
 const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
 
-function decoder(operation: Operation): (params: unknown) => object {
-  const decode = decoders[operation]
+function decoder<O extends Operation>(operation: O): (params: unknown) => RequestOf<O> {
+  const decode: Decoder<RequestOf<O>> = decoders[operation]
   return (params) => decodeOrThrow(decode, params === undefined && withoutParams.has(operation) ? {} : params)
 }
 
-function codec(operation: Operation): OperationCodec {
+function codec<O extends Operation>(operation: O): OperationCodec<RequestOf<O>, ResultOf<O>> {
   return {
     decode: decoder(operation),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
@@ -55,19 +56,13 @@ function codec(operation: Operation): OperationCodec {
 
 const names = Object.keys(table) as Operation[]
 
-export const operations = Object.fromEntries(names.map((name) => [name, codec(name)])) as Record<
-  Operation,
-  OperationCodec
->
+export const operations = Object.fromEntries(names.map((name) => [name, codec(name)])) as Required<OperationCodecs>
 
-function grpcCodec(operation: Operation): GrpcCodec {
+function grpcCodec<O extends Operation>(operation: O): GrpcCodec<RequestOf<O>, ResultOf<O>> {
   return { decode: decoder(operation), encode: (result) => toV1Result(operation, result) as object } // results are objects or undefined
 }
 
-export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpcCodec(name)])) as Record<
-  Operation,
-  GrpcCodec
->
+export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpcCodec(name)])) as Required<GrpcCodecs>
 
 /** Methods over JSON-RPC and gRPC, with two names from drafts before v1.0. */
 export const methods: ReadonlyMap<string, Operation> = new Map([
