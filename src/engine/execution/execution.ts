@@ -88,7 +88,10 @@ export class Execution {
     this.#stopTimer = startTimer(clock, tick, settings.leaseMs / 3, { repeats: true })
     this.#unwatchStalls = watchStalls(this.#runDeps.handler.watched)
     this.#unwatchStore = store.changes.watchRunnable(agent.card.name, () => this.#requestSweep())
-    await this.#takeOverAll()
+    const takingOver = this.#takeOverAll()
+    // Sweeps wait for it: one that runs meanwhile could claim tasks that this call must wait for.
+    this.#sweep = takingOver.catch(() => undefined).then(() => this.#sweepWhileRequested())
+    await takingOver
   }
 
   /** Lets turns finish until the deadline, then hands the rest over to other processes (E-12). */
