@@ -29,7 +29,7 @@ describe.each(bindings)('the turns of a task over %s', (binding) => {
       await expect.poll(() => historyOf(client, id), soon).toEqual(['one', 'two', 'three'])
       expect(steps).toEqual(['begin one'])
       for (const name of ['one', 'two', 'three']) {
-        expect(await client.state(id)).toBe('TASK_STATE_WORKING')
+        await expect.poll(() => client.state(id), soon).toBe('TASK_STATE_WORKING')
         gates.get(name)?.open()
         await expect.poll(() => steps.includes(`end ${name}`), soon).toBe(true)
       }

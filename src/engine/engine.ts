@@ -157,7 +157,7 @@ export function createEngine(given: Agent, options: EngineOptions): Engine {
     pushSecrets: settings.pushSecrets,
     maxConfigsPerTask: limits.pushConfigsPerTask,
   })
-  const idempotency = new Idempotency({ store, settings })
+  const idempotency = new Idempotency({ agent: name, store, access, settings })
   const admission = new Admission({
     agent,
     store,

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { A2AError } from '../model/errors.js'
+import type { CompleteStore, TaskKey } from '../stores/store.js'
 import { callBy, gate, send, until } from '../testing/index.js'
-import { agent } from './agent.js'
-import { collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { agent, type Turn } from './agent.js'
+import { bound, collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
 import { artifact, ask, reply, working } from './yields.js'
 
 describe.each(storeKinds)('sends on %s', (kind) => {
@@ -56,6 +57,129 @@ describe.each(storeKinds)('sends on %s', (kind) => {
     }, kind)
     const { status } = taskIn(await engine.sendMessage(send('hi'), callBy('ann', { mustBeTask: true })))
     expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'word' }] } })
+  })
+
+  describe('with a task id that the caller chose', () => {
+    const chosen = (wantedTaskId: string, caller = 'ann') => callBy(caller, { wantedTaskId, mustBeTask: true })
+
+    /** A store whose first look-up misses the task: another process creates it just afterwards. */
+    function late(store: CompleteStore): CompleteStore {
+      const find = vi.fn((key: TaskKey) => store.find(key)).mockResolvedValueOnce(undefined)
+      return { ...bound(store), find }
+    }
+
+    it('commits once when the agent ends at once, in sends and in streams', async () => {
+      const store = await openTestStore(kind)
+      const append = vi.spyOn(store, 'append')
+      await using engine = await testEngine(async function* ({ text }) {
+        yield `re: ${text}`
+      }, store)
+      const task = taskIn(await engine.sendMessage(send('hi'), chosen('t1')))
+      expect(task).toMatchObject({ id: 't1', status: { state: 'TASK_STATE_COMPLETED' } })
+      expect(append).toHaveBeenCalledTimes(1)
+      expect(await engine.getTask({ id: 't1' }, callBy())).toEqual(task)
+      expect(outline(await collect(engine.sendStreamingMessage(send('ho'), chosen('t2'))))).toEqual([
+        'task:SUBMITTED',
+        'status:WORKING',
+        'artifact:re: ho',
+        'status:COMPLETED',
+      ])
+      expect(append).toHaveBeenCalledTimes(2)
+      await store.close()
+    })
+
+    it('E-6: shows a longer task at once, and callers may cancel it', async () => {
+      const store = await openTestStore(kind)
+      const append = vi.spyOn(store, 'append')
+      await using engine = await testEngine(async function* ({ signal }) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      }, store)
+      const sending = engine.sendMessage(send('hi'), chosen('t1'))
+      // The handler yields nothing: only the first commit can make the task visible.
+      const seen = await until(() => engine.getTask({ id: 't1' }, callBy()).catch(() => undefined))
+      expect(seen.status.state).toBe('TASK_STATE_SUBMITTED')
+      expect(append).toHaveBeenCalledTimes(1)
+      expect((await engine.cancelTask({ id: 't1' }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+      expect(taskIn(await sending).status.state).toBe('TASK_STATE_CANCELED')
+      await store.close()
+    })
+
+    it('runs sends with the same id as turns of one task, however close together', async () => {
+      const turns: string[] = []
+      await using engine = await testEngine(async function* ({ text, number }) {
+        turns.push(`${number} ${text}`)
+        yield ask('more?')
+      }, kind)
+      const sends = ['a', 'b', 'c'].map((text) => engine.sendMessage(send(text), chosen('t1')))
+      for (const answer of await Promise.all(sends)) expect(taskIn(answer).id).toBe('t1')
+      // Sends that are under way together have no order.
+      expect(turns.map((turn) => turn.slice(0, 1))).toEqual(['1', '2', '3'])
+      expect(turns.map((turn) => turn.slice(2)).sort()).toEqual(['a', 'b', 'c'])
+    })
+
+    it('E-9: sends the message to the task of another process that took the id after the look-up', async () => {
+      const store = await openTestStore(kind)
+      const turns: string[] = []
+      const handler = (name: string) =>
+        async function* ({ text, number }: Turn) {
+          turns.push(`${name} ${number} ${text}`)
+          yield ask('more?')
+        }
+      await using first = await testEngine(handler('first'), store)
+      await using second = await testEngine(handler('second'), late(store))
+      await using third = await testEngine(handler('third'), late(store))
+      await first.sendMessage(send('a'), chosen('t1'))
+      const task = taskIn(await second.sendMessage(send('b'), chosen('t1')))
+      // The first run of b was for a new task, which the store refused.
+      expect(turns).toEqual(['first 1 a', 'second 1 b', 'second 2 b'])
+      expect(task.history?.map(({ parts }) => textIn(parts))).toEqual(['a', 'more?', 'b', 'more?'])
+      expect(second.stats().fencedRuns).toBe(1)
+      const ofAnother = third.sendMessage(send('c'), chosen('t1', 'eve'))
+      await expect(ofAnother).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+      await store.close()
+    })
+
+    it('shows the task of another process while a send here finds its id taken', async () => {
+      const store = await openTestStore(kind)
+      await using first = await testEngine(async function* () {
+        yield ask('more?')
+      }, store)
+      const release = gate()
+      const asked = gate()
+      const append: CompleteStore['append'] = async (step) => {
+        asked.open()
+        await release.opened
+        return await store.append(step)
+      }
+      await using second = await testEngine(
+        async function* () {
+          yield 'done'
+        },
+        { ...late(store), append },
+      )
+      await first.sendMessage(send('a'), chosen('t1'))
+      const sending = second.sendMessage(send('b'), chosen('t1'))
+      await asked.opened
+      expect((await second.getTask({ id: 't1' }, callBy())).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      release.open()
+      expect(taskIn(await sending).status.state).toBe('TASK_STATE_COMPLETED')
+      await store.close()
+    })
+  })
+
+  it('adds progress to the history for dialects that show it, and reads the log only if there is some', async () => {
+    const store = await openTestStore(kind)
+    const read = vi.spyOn(store, 'read')
+    await using engine = await testEngine(async function* ({ text }) {
+      if (text === 'slow') yield working('nearly')
+      yield reply('done')
+    }, store)
+    const historyOf = async (text: string) =>
+      taskIn(await engine.sendMessage(send(text), callBy('ann', { mustBeTask: true, showsProgress: true }))).history
+    expect((await historyOf('fast'))?.map(({ parts }) => textIn(parts))).toEqual(['fast', 'done'])
+    expect(read).not.toHaveBeenCalled()
+    expect((await historyOf('slow'))?.map(({ parts }) => textIn(parts))).toEqual(['slow', 'nearly', 'done'])
+    await store.close()
   })
 
   it('E-8: a throw fails the task with a neutral message; its text goes to the log', async () => {

@@ -65,6 +65,8 @@ export class TaskFold {
   answer: Message | undefined
   /** Whether the history contains progress messages. */
   keepsProgress = false
+  /** Whether progress messages were left out of the history. Unknown, so false, for a fold that began with a task. */
+  lacksProgress = false
   /** Whether artifacts were left out, so that snapshots are incomplete. */
   isPartial = false
 
@@ -99,6 +101,7 @@ export class TaskFold {
     copy.answer = this.answer
     copy.isPartial = this.isPartial
     copy.keepsProgress = this.keepsProgress
+    copy.lacksProgress = this.lacksProgress
     copy.#task = this.#task
     copy.#history = this.#history.slice()
     if (this.#checkpoints) copy.#checkpoints = new Map(this.#checkpoints)
@@ -184,6 +187,7 @@ export class TaskFold {
     } else throw new Error(`Unknown event ${Object.keys(body satisfies never).join()}`)
     const message = historyMessage(body, this.keepsProgress)
     if (message) this.#history.push(message)
+    else if ('statusUpdate' in body && body.statusUpdate.status.message) this.lacksProgress = true
   }
 
   #create(task: Task): void {
@@ -247,6 +251,13 @@ export function foldEvents(
     fold.apply(event)
   }
   return fold
+}
+
+/** A copy of a fold with more events. */
+export function foldAfter(fold: TaskFold, events: Iterable<TaskEvent>): TaskFold {
+  const copy = fold.clone()
+  for (const event of events) copy.apply(event)
+  return copy
 }
 
 function shareArtifact(open: OpenArtifact): Artifact {

@@ -12,7 +12,7 @@ import { storedSizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal, type TaskState } from '../../model/task.js'
 import { type AcceptedMessage, TaskFold } from '../../model/task-fold.js'
 import { traceContextOf } from '../../model/trace-context.js'
-import type { CompleteStore, IdempotencyKey, LoadedTask, Scope, TaskKey } from '../../stores/store.js'
+import type { CompleteStore, IdempotencyKey, LoadedTask, TaskKey, TaskRecord } from '../../stores/store.js'
 import {
   isOwn,
   type SharedTask,
@@ -101,6 +101,8 @@ const webhookField = 'configuration.taskPushNotificationConfig'
 
 export class Admission {
   readonly #deps: AdmissionDeps
+  /** Look-ups of task ids that callers chose, while they last. */
+  readonly #lookUps = new Map<string, Promise<TaskRecord | undefined>>()
 
   constructor(deps: AdmissionDeps) {
     this.#deps = deps
@@ -148,18 +150,17 @@ export class Admission {
       if (request.message.taskId === undefined) await schemas?.input(request.message)
       const webhook = request.configuration?.taskPushNotificationConfig
       if (webhook) await pushConfigs.assertReachable(webhook.url, `${webhookField}.url`)
-      const keys = await this.#keyScopeOf(given)
-      const sending = { ...given, idempotency: await idempotency.keyOf(request, context, keys.prefix) }
+      const isKeyed = idempotency.appliesTo(context)
+      const keyed = isKeyed ? await idempotency.keyOf(request, context, operationOf(given)) : undefined
+      const sending = { ...given, idempotency: keyed?.key }
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const earlier = await idempotency.find(keys.scope, sending.idempotency)
+        const earlier = keyed && (await idempotency.find(keyed))
         if (earlier) {
           const run = running.get(earlier.taskId)
           return { taskId: earlier.taskId, after: earlier.seq - 1, ...(run && { run }) }
         }
         const { taskId } = request.message
-        const admitted = taskId
-          ? await this.#continueTask(sending, taskId)
-          : await this.#startTask(sending, attempt > 0)
+        const admitted = await (taskId ? this.#continueTask(sending, taskId) : this.#startTask(sending))
         if (admitted !== 'again') return admitted
       }
       throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
@@ -168,58 +169,60 @@ export class Admission {
     }
   }
 
-  /**
-   * Keys belong to the caller. A key for a message to another owner's task is stored in that owner's scope, with the caller
-   * as prefix.
-   */
-  async #keyScopeOf(sending: Sending): Promise<{ readonly scope: Scope; readonly prefix?: string }> {
-    const { access, agent, store } = this.#deps
-    const { request, context } = sending
-    const scope = { agent: agent.card.name, tenant: context.tenant ?? '', owner: context.caller.id }
-    const taskId = request.message.taskId ?? context.wantedTaskId
-    if (!access.hasPolicy || taskId === undefined) return { scope }
-    const record = await store.find(this.#key(taskId))
-    if (!record || isOwn(record, context)) return { scope }
-    if (!(await access.allows(sharedTaskOf(record), context, operationOf(sending)))) return { scope }
-    return { scope: { ...scope, owner: record.owner }, prefix: `by:${JSON.stringify(context.caller.id)}:` }
-  }
-
-  /** A wanted task id is usually free. If the store refuses it (`isRefused`), its task is looked up. */
-  async #startTask(sending: Sending, isRefused: boolean): Promise<AdmitAttempt> {
-    const { running, store, access } = this.#deps
+  async #startTask(sending: Sending): Promise<AdmitAttempt> {
+    const { running, access } = this.#deps
     const { wantedTaskId } = sending.context
-    if (wantedTaskId !== undefined && (isRefused || running.has(wantedTaskId))) {
+    if (wantedTaskId !== undefined) {
       const rival = running.get(wantedTaskId)
       if (rival && !rival.task) {
-        await rival.writer.settled()
-        await rival.done
+        await (rival.writer.isStored ? rival.done : rival.writer.whenStored())
         return 'again'
       }
-      const record = await store.find(this.#key(wantedTaskId))
+      const record = await this.#findWanted(wantedTaskId)
       if (record) {
         // Callers choose these ids, so they must learn that an id is taken, but not by whom (RM-ID-1).
         if (!(await access.allows(sharedTaskOf(record), sending.context, operationOf(sending))))
           throw invalidField('id', 'cannot be used, choose another one')
         return await this.#continueTask(sending, wantedTaskId)
       }
+      if (running.has(wantedTaskId)) return 'again'
     }
     // With a key, the record is stored before the agent runs, so that a retry finds it (E-6).
-    const isPlain = !sending.returnsImmediately && !sending.idempotency && wantedTaskId === undefined
-    if (isPlain) return this.#startWithoutStore(sending)
-    if (wantedTaskId !== undefined && running.has(wantedTaskId)) return 'again'
+    if (sending.returnsImmediately || sending.idempotency) {
+      const { run, current } = this.#newRun(sending)
+      if ((await run.commitFirst()) !== 'ok') return 'again'
+      return this.#begin(sending, run, current)
+    }
+    const admitted = this.#startWithoutStore(sending)
+    if (wantedTaskId === undefined || (await admitted.run.writer.whenStored())) return admitted
+    // Another process has created a task with this id since the look-up: the message belongs to that task.
+    await admitted.run.done
+    return 'again'
+  }
+
+  /**
+   * The task that has the id which a caller chose for a new one. Sends of one id share a look-up: otherwise a slow one could
+   * miss a task that another send has created and ended meanwhile.
+   */
+  #findWanted(id: string): Promise<TaskRecord | undefined> {
+    const finding = this.#lookUps.get(id) ?? this.#deps.store.find(this.#key(id))
+    this.#lookUps.set(id, finding)
+    const forget = () => this.#lookUps.delete(id)
+    finding.then(forget, forget)
+    return finding
+  }
+
+  /**
+   * The task is committed at the end of this tick. If the agent has finished by then, creation and end are one commit; a
+   * longer task is visible at once.
+   */
+  #startWithoutStore(sending: Sending): Admitted & { readonly run: Run } {
     const { run, current } = this.#newRun(sending)
-    if ((await run.commitFirst()) !== 'ok') return 'again'
+    if (sending.createsTaskFirst || sending.context.wantedTaskId !== undefined) run.writer.flushSoon()
     return this.#begin(sending, run, current)
   }
 
-  #startWithoutStore(sending: Sending): Admitted {
-    const { run, current } = this.#newRun(sending)
-    // Committed at the end of this tick, together with the first output of a fast agent.
-    if (sending.createsTaskFirst) run.writer.flushSoon()
-    return this.#begin(sending, run, current)
-  }
-
-  #begin({ isUnary }: Sending, run: Run, current: AcceptedMessage): Admitted {
+  #begin({ isUnary }: Sending, run: Run, current: AcceptedMessage): Admitted & { readonly run: Run } {
     const admitted = { taskId: run.id, after: 0, run, isNew: true }
     if (isUnary) {
       run.begin(current)
@@ -257,8 +260,7 @@ export class Admission {
   async #continueTask(given: Sending, taskId: string): Promise<AdmitAttempt> {
     const { running, store, pushConfigs } = this.#deps
     const run = running.get(taskId)
-    if (run) {
-      if (!run.task) throw taskNotFound(taskId)
+    if (run?.task) {
       const sending = await this.#permitted(given, run.identity)
       const message = addressed(sending.request.message, taskId, run.identity.contextId)
       const { withMessage = {} } = this.#withMessage(sending, taskId)
@@ -271,6 +273,10 @@ export class Admission {
     if (record?.visibility !== 'task') throw taskNotFound(taskId)
     const sending = await this.#permitted(given, sharedTaskOf(record))
     if (record.state && isTerminal(record.state)) throw hasEnded(taskId, record.state)
+    if (run) {
+      await run.writer.whenStored()
+      return 'again'
+    }
     const loaded = await store.load(record.key)
     if (loaded?.record.seq !== record.seq) return 'again'
     const fold = foldOf(loaded)

@@ -2,12 +2,21 @@
 import { A2AError } from '../../model/errors.js'
 import type { CallContext, SendMessageRequest } from '../../model/service.js'
 import type { CompleteStore, IdempotencyKey, KeyedSend, Scope } from '../../stores/store.js'
+import { isOwn, type SharingOperation, sharedTaskOf, type TaskAccess } from '../access.js'
 import { maxIdLength } from '../limits.js'
 import type { EngineSettings } from '../settings.js'
 
 interface IdempotencyDeps {
-  readonly store: Pick<CompleteStore, 'findKey'>
+  readonly agent: string
+  readonly store: Pick<CompleteStore, 'find' | 'findKey'>
+  readonly access: TaskAccess
   readonly settings: Pick<EngineSettings, 'idempotencyMs' | 'dedupeByMessageId'>
+}
+
+/** A key in the scope that the store keeps it in. */
+interface ScopedKey {
+  readonly scope: Scope
+  readonly key: IdempotencyKey
 }
 
 export class Idempotency {
@@ -19,25 +28,43 @@ export class Idempotency {
 
   /** Whether a send has a key. */
   appliesTo({ idempotencyKey }: CallContext): boolean {
-    return idempotencyKey !== undefined || this.#deps.settings.dedupeByMessageId
+    return Boolean(idempotencyKey) || this.#deps.settings.dedupeByMessageId
   }
 
-  /** The key of a send with a digest of its request; undefined when it has none. */
-  async keyOf(request: SendMessageRequest, context: CallContext, prefix = ''): Promise<IdempotencyKey | undefined> {
-    const { idempotencyMs, dedupeByMessageId } = this.#deps.settings
+  /** The key of a send with a digest of its request. */
+  async keyOf(request: SendMessageRequest, context: CallContext, operation: SharingOperation): Promise<ScopedKey> {
     const { idempotencyKey } = context
-    if (!idempotencyKey && !dedupeByMessageId) return undefined
     if ((idempotencyKey?.length ?? 0) > maxIdLength)
       throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${maxIdLength} characters`)
-    const key = idempotencyKey ? `key:${idempotencyKey}` : `message:${request.message.messageId}`
-    return { key: `${prefix}${key}`, digest: await digestOf(request, context), ttlMs: idempotencyMs }
+    const given = idempotencyKey ? `key:${idempotencyKey}` : `message:${request.message.messageId}`
+    const { scope, prefix = '' } = await this.#scopeOf(request, context, operation)
+    const digest = await digestOf(request, context)
+    return { scope, key: { key: `${prefix}${given}`, digest, ttlMs: this.#deps.settings.idempotencyMs } }
+  }
+
+  /**
+   * Keys belong to the caller. A key for a message to another owner's task is stored in that owner's scope, with the caller
+   * as prefix.
+   */
+  async #scopeOf(
+    { message }: SendMessageRequest,
+    context: CallContext,
+    operation: SharingOperation,
+  ): Promise<{ readonly scope: Scope; readonly prefix?: string }> {
+    const { access, agent, store } = this.#deps
+    const scope = { agent, tenant: context.tenant ?? '', owner: context.caller.id }
+    const id = message.taskId ?? context.wantedTaskId
+    if (!access.hasPolicy || id === undefined) return { scope }
+    const record = await store.find({ agent, id })
+    if (!record || isOwn(record, context)) return { scope }
+    if (!(await access.allows(sharedTaskOf(record), context, operation))) return { scope }
+    return { scope: { ...scope, owner: record.owner }, prefix: `by:${JSON.stringify(context.caller.id)}:` }
   }
 
   /** The earlier send with the same key. Throws when it had another body. */
-  async find(scope: Scope, idempotency: IdempotencyKey | undefined): Promise<KeyedSend | undefined> {
-    if (!idempotency) return undefined
-    const earlier = await this.#deps.store.findKey(scope, idempotency.key)
-    if (earlier && earlier.digest !== idempotency.digest)
+  async find({ scope, key: { key, digest } }: ScopedKey): Promise<KeyedSend | undefined> {
+    const earlier = await this.#deps.store.findKey(scope, key)
+    if (earlier && earlier.digest !== digest)
       throw new A2AError('INVALID_REQUEST', 'Idempotency-Key was used before with another request')
     return earlier
   }

@@ -35,7 +35,9 @@ export class Sends {
     const history = reader.historyWindow(request.configuration?.historyLength, historyField)
     const respond = (answer: SendMessageResponse): SendMessageResponse | Promise<SendMessageResponse> => {
       if ('message' in answer) return answer
-      const task = reader.withProgress(answer.task, context)
+      // A new task without progress need not be read again: that doubled the cost of a small send.
+      const isComplete = admitted.isNew && admitted.run?.writer.fold.lacksProgress === false
+      const task = isComplete ? answer.task : reader.withProgress(answer.task, context)
       if (!(task instanceof Promise)) return { task: trimHistory(task, history) }
       return task.then((read) => ({ task: trimHistory(read, history) }))
     }

@@ -30,16 +30,22 @@ export async function cancelTask(deps: CancelDeps, request: CancelTaskRequest, c
   const { running, store, access } = deps
   const mayCancel = (task: SharedTask) => access.allows(task, context, 'cancelTask')
   for (;;) {
-    const run = running.get(request.id)
+    const found = running.get(request.id)
+    const run = found?.task && found
     if (run) {
-      if (!run.task || !(await mayCancel(run.identity))) throw taskNotFound(request.id)
+      if (!(await mayCancel(run.identity))) throw taskNotFound(request.id)
       await run.cancel(request.metadata)
     }
     const record = await store.find({ agent: deps.agent, id: request.id })
     if (record?.visibility !== 'task' || !record.state || !(await mayCancel(sharedTaskOf(record))))
       throw taskNotFound(request.id)
     if (isTerminal(record.state)) return await answerFor(deps, request.id, run !== undefined, context)
-    if (running.has(request.id)) continue
+    const rival = running.get(request.id)
+    if (rival) {
+      // Its first commit may be on its way, or refused because this task has the id.
+      await rival.writer.whenStored()
+      continue
+    }
     const isIdle = record.leaseOwner === undefined && isInterrupted(record.state)
     const isDone = isIdle ? await cancelIdle(deps, record) : await cancelElsewhere(deps, record, request, context)
     if (isDone) return await answerFor(deps, request.id, true, context)

@@ -1,5 +1,5 @@
 /** Events of one task that are not committed yet, and the commits made of them. */
-import type { EventBody } from '../../model/event.js'
+import type { EventBody, TaskEvent } from '../../model/event.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import { isTerminal, type TaskState, type TaskStatus } from '../../model/task.js'
 import type { AppendOutcome, IdempotencyKey, NewPushConfig } from '../../stores/store.js'
@@ -77,6 +77,25 @@ export class EventBuffer {
   }
 }
 
+/** Whether the first commit of a task created it. The first decision counts. */
+export class FirstCommit {
+  #isOurs: boolean | undefined
+  #waiters: ((isOurs: boolean) => void)[] | undefined
+
+  wait(): Promise<boolean> {
+    if (this.#isOurs !== undefined) return Promise.resolve(this.#isOurs)
+    return new Promise((resolve) => {
+      this.#waiters = [...(this.#waiters ?? []), resolve]
+    })
+  }
+
+  decide(isOurs: boolean): void {
+    this.#isOurs ??= isOurs
+    if (this.#waiters) for (const resolve of this.#waiters) resolve(this.#isOurs)
+    this.#waiters = undefined
+  }
+}
+
 /** Values committed together with an accepted message. */
 export interface WithMessage {
   readonly idempotency?: IdempotencyKey
@@ -119,6 +138,11 @@ export function summarise(bodies: readonly EventBody[]): CommitSummary {
     visibility,
     isEnd: newest !== undefined && isTerminal(newest.state),
   }
+}
+
+/** Gives bodies their place in the log, after the event `after`. */
+export function numberEvents(bodies: readonly EventBody[], after: number, time: number): TaskEvent[] {
+  return bodies.map((body, place) => ({ seq: after + 1 + place, time, body }))
 }
 
 /** Returns a function that queues work for the end of the current tick of the event loop. All work shares one timer. */

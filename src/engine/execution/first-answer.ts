@@ -8,20 +8,21 @@ import type { Task } from '../../model/task.js'
  * saves that read: a quarter of the cost of a small call.
  */
 export class FirstAnswer {
+  /** The first outcome counts. */
+  #outcome: { readonly answer: SendMessageResponse | undefined } | { readonly error: A2AError } | undefined
   #sender: { resolve(answer: SendMessageResponse | undefined): void; reject(error: A2AError): void } | undefined
 
   /** Resolves with `undefined` when the run ended without an answer; the sender then reads the log. */
   wait(): Promise<SendMessageResponse | undefined> {
     return new Promise((resolve, reject) => {
       this.#sender = { resolve, reject }
+      this.#tellSender()
     })
   }
 
-  /** Answers with a task. Only the first answer counts. */
+  /** Answers with a task. */
   task(task: Task | undefined): void {
-    if (!this.#sender || !task) return
-    this.#sender.resolve({ task })
-    this.#sender = undefined
+    if (task) this.resolve({ task })
   }
 
   /** Answers with the Message or the error of an exchange without a task. */
@@ -31,10 +32,18 @@ export class FirstAnswer {
   }
 
   resolve(answer: SendMessageResponse | undefined): void {
-    this.#sender?.resolve(answer)
+    this.#outcome ??= { answer }
+    this.#tellSender()
   }
 
   reject(error: A2AError): void {
-    this.#sender?.reject(error)
+    this.#outcome ??= { error }
+    this.#tellSender()
+  }
+
+  #tellSender(): void {
+    if (!this.#outcome || !this.#sender) return
+    if ('error' in this.#outcome) this.#sender.reject(this.#outcome.error)
+    else this.#sender.resolve(this.#outcome.answer)
   }
 }

@@ -171,7 +171,7 @@ export class Run implements LiveTask {
     this.done = this.#runAll(current)
   }
 
-  /** The answer for the sender of a new task. Must be called right after `begin`. */
+  /** The answer for the sender of a new task. */
   firstAnswer(): Promise<SendMessageResponse | undefined> {
     return this.#firstAnswer.wait()
   }

@@ -10,15 +10,17 @@ import type { Clock } from '../../model/clock.js'
 import type { EventBody, TaskEvent } from '../../model/event.js'
 import type { Struct } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
-import type { TaskFold } from '../../model/task-fold.js'
+import { foldAfter, type TaskFold } from '../../model/task-fold.js'
 import type { AppendOutcome, ChangeFeed, Store, TaskCreation, TaskKey } from '../../stores/store.js'
 import type { Topics } from '../following/topic.js'
 import { assertTaskRoom, assertWaitingRoom, type EngineLimits, isFull, storeFull } from '../limits.js'
 import {
   type CommitOutcome,
   EventBuffer,
+  FirstCommit,
   type LeaseChange,
   maxBufferEvents,
+  numberEvents,
   type PendingCommit,
   summarise,
   type WithMessage,
@@ -84,6 +86,7 @@ export class TaskWriter {
   #isFlushScheduled = false
   #unwatch: (() => void) | undefined
   #failure: unknown
+  readonly #first = new FirstCommit()
 
   constructor(deps: WriterDeps, start: WriterStart) {
     this.#deps = deps
@@ -93,6 +96,7 @@ export class TaskWriter {
     this.#create = start.create
     this.#withMessage = start.withMessage
     this.#fencingToken = start.fencingToken
+    if (this.isStored) this.#first.decide(true)
     this.#bytes = new TaskBytes(deps.running, deps.callerBytes, start.owner, start.bytes)
     deps.topics.get(start.key.id)?.feed(start.fold.seq)
     if (start.fencingToken !== undefined) this.#watch()
@@ -105,13 +109,16 @@ export class TaskWriter {
   get isStored(): boolean {
     return this.#create === undefined
   }
+  /** Resolves with the first commit, or when the run ends without one. False: the id belongs to the task of another run. */
+  whenStored(): Promise<boolean> {
+    return this.#first.wait()
+  }
 
   /** Replaces the newest buffered event for which `amend` returns another one. Returns whether there is one. */
   amend(amend: (body: EventBody) => EventBody | undefined): boolean {
     return this.#buffer.amend(amend)
   }
 
-  /** Whether the task may grow by this much. */
   hasRoomFor(bytes: number): boolean {
     return this.#bytes.total + bytes <= this.#deps.limits.bytesPerTask
   }
@@ -194,12 +201,13 @@ export class TaskWriter {
     bodyOf: (turn: number) => EventBody,
     options: { readonly withMessage: WithMessage; readonly isOpen: () => boolean },
   ): Promise<number | 'ending' | 'key-taken'> {
+    const { limits } = this.#deps
     return await this.#appendAlone(() => {
       if (!options.isOpen()) return undefined
-      assertWaitingRoom(this.fold.waiting, this.#deps.limits)
+      assertWaitingRoom(this.fold.waiting, limits)
       const body = bodyOf(this.fold.lastTurn + 1)
       const bytes = storedSizeOf(body)
-      assertTaskRoom(this.#bytes.total, bytes, this.#deps.limits)
+      assertTaskRoom(this.#bytes.total, bytes, limits)
       return { bodies: [body], bytes, lease: 'keep', withMessage: options.withMessage, isBuffer: false }
     })
   }
@@ -253,7 +261,7 @@ export class TaskWriter {
   show(body: EventBody): void {
     const taken = this.#buffer.take()
     this.#bytes.hold(-taken.bytes)
-    const events = this.#number([...taken.bodies, body])
+    const events = numberEvents([...taken.bodies, body], this.fold.seq, this.#deps.clock.now())
     for (const event of events) this.fold.apply(event)
     this.#publish(events)
   }
@@ -264,6 +272,7 @@ export class TaskWriter {
     this.#isClosed = true
     this.#unwatch?.()
     this.#unwatch = undefined
+    this.#first.decide(true)
     this.#deps.topics.get(this.key.id)?.unfeed()
   }
 
@@ -290,16 +299,16 @@ export class TaskWriter {
    */
   #append(commit: PendingCommit): Promise<CommitOutcome> {
     const { bodies, lease, withMessage } = commit
-    const { leaseMs, leaseOwner, store } = this.#deps
+    const { leaseMs, leaseOwner, store, clock } = this.#deps
     let events: readonly TaskEvent[]
     let next: TaskFold | undefined
     let appended: Promise<AppendOutcome>
     const isClaim = lease === 'keep' && this.#fencingToken === undefined
     try {
-      events = this.#number(bodies)
+      events = numberEvents(bodies, this.fold.seq, clock.now())
       if (events.length === 0 && lease === 'keep') return Promise.resolve('ok')
       const summary = summarise(bodies)
-      next = summary.isEnd ? this.#ahead(events) : undefined
+      next = summary.isEnd ? foldAfter(this.fold, events) : undefined
       this.#committingTo = events.at(-1)?.seq ?? this.fold.seq
       const claim = isClaim ? { owner: leaseOwner, ttlMs: leaseMs } : undefined
       this.#isAppending = true
@@ -327,6 +336,7 @@ export class TaskWriter {
         this.#isAppending = false
         if (outcome.result !== 'ok') return this.#refused(commit, outcome.result)
         this.#create = undefined
+        this.#first.decide(true)
         if (withMessage === this.#withMessage) this.#withMessage = undefined
         this.#fencingToken = lease === 'keep' ? outcome.fencingToken : undefined
         if (next) this.fold = next
@@ -348,9 +358,17 @@ export class TaskWriter {
 
   #refused(commit: PendingCommit, result: Exclude<CommitOutcome, 'ok'>): CommitOutcome {
     if (commit.isBuffer) this.#buffer.putBack(commit)
-    if (isFull(result) && commit.isBuffer) this.#dropOutput()
-    if (result === 'fenced') this.#start.onFenced()
-    return result
+    if (isFull(result) && commit.isBuffer) {
+      // The messages are kept, so that the task can still end.
+      this.#drop((body) => 'artifactUpdate' in body || 'statusUpdate' in body)
+      this.#start.onFull()
+    }
+    // Another run has created a task with the id, which its caller chose.
+    const isTaken = result === 'conflict' && !this.isStored
+    if (isTaken) this.#first.decide(false)
+    if (result !== 'fenced' && !isTaken) return result
+    this.#start.onFenced()
+    return 'fenced'
   }
 
   #failed(commit: PendingCommit, error: unknown): unknown {
@@ -361,30 +379,12 @@ export class TaskWriter {
     return error
   }
 
-  /** Drops the agent's output and keeps the messages, so that the task can still end. */
-  #dropOutput(): void {
-    this.#drop((body) => 'artifactUpdate' in body || 'statusUpdate' in body)
-    this.#start.onFull()
-  }
-
   #drop(isDropped: (body: EventBody) => boolean): void {
     this.#bytes.hold(-this.#buffer.drop(isDropped))
   }
 
   #publish(events: readonly TaskEvent[]): void {
     this.#deps.topics.get(this.key.id)?.publish(events)
-  }
-
-  #number(bodies: readonly EventBody[]): TaskEvent[] {
-    const time = this.#deps.clock.now()
-    const first = this.fold.seq + 1
-    return bodies.map((body, place) => ({ seq: first + place, time, body }))
-  }
-
-  #ahead(events: readonly TaskEvent[]): TaskFold {
-    const fold = this.fold.clone()
-    for (const event of events) fold.apply(event)
-    return fold
   }
 
   /** From its first commit on, other processes may write to this task too. */

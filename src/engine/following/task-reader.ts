@@ -109,11 +109,8 @@ export class TaskReader {
 
   /** The owner and context of a task, if the viewer may see it. Checked before the task is read (R-ERR-7). */
   async visibleTask(taskId: string, { operation, ...scope }: Viewer): Promise<SharedTask | undefined> {
-    const run = this.#deps.running.get(taskId)
-    const record = run ? undefined : await this.#deps.store.find(this.#key(taskId))
-    const isTask = run ? run.task !== undefined : record?.visibility === 'task'
-    const identity = run?.identity ?? (record && sharedTaskOf(record))
-    if (!isTask || !identity) return undefined
+    const identity = this.#running(taskId)?.identity ?? (await this.#stored(taskId))
+    if (!identity) return undefined
     const isAllowed = operation ? await this.#deps.access.allows(identity, scope, operation) : isOwn(identity, scope)
     return isAllowed ? identity : undefined
   }
@@ -125,11 +122,8 @@ export class TaskReader {
     history: HistoryWindow = this.historyWindow(undefined),
   ): Promise<TaskSnapshot | undefined> {
     if (viewer && !(await this.visibleTask(taskId, viewer))) return undefined
-    const run = this.#deps.running.get(taskId)
-    if (run) {
-      const { task, seq } = run
-      return task && { task, seq }
-    }
+    const run = this.#running(taskId)
+    if (run?.task) return { task: run.task, seq: run.seq }
     const viewed = await this.#deps.store.view(this.#key(taskId), { history, includeArtifacts: true })
     if (viewed?.record.visibility !== 'task') return undefined
     return { task: viewed.task, seq: viewed.record.seq }
@@ -178,6 +172,17 @@ export class TaskReader {
       // A long log must not block other calls.
       await setImmediate()
     }
+  }
+
+  /** The run of a task, once the task is committed: until then a caller's task of the same id may be in the store. */
+  #running(taskId: string): LiveTask | undefined {
+    const run = this.#deps.running.get(taskId)
+    return run?.task && run
+  }
+
+  async #stored(taskId: string): Promise<SharedTask | undefined> {
+    const record = await this.#deps.store.find(this.#key(taskId))
+    return record?.visibility === 'task' ? sharedTaskOf(record) : undefined
   }
 
   #key(id: string) {
