@@ -10,7 +10,7 @@ import { readScript } from './script.ts'
 
 export const card: AgentCard = {
   name: 'Echo',
-  description: 'Repeats what it is told',
+  description: 'Returns the text of each message',
   version: '1.0.0',
   provider: undefined,
   supportedInterfaces: ['JSONRPC', 'GRPC'].map((protocolBinding) => ({

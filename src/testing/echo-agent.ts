@@ -66,7 +66,7 @@ const behaviours: { readonly [word: string]: Behaviour } = {
 export const echoAgent: Agent = agent(
   {
     name: 'Echo',
-    description: 'Repeats what it is told, and acts on a few words',
+    description: 'Returns the text of each message, and has commands for tests',
     version: '1.0.0',
     capabilities: { pushNotifications: true },
     skills: [

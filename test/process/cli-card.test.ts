@@ -23,7 +23,7 @@ describe('dragoman card get', () => {
   it('prints a card and the chosen interface', async () => {
     const { code, stdout, stderr } = await cli(['card', 'get', ref, '--why'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^Echo 1\.0\.0\nRepeats what it is told/)
+    expect(stdout).toMatch(/^Echo 1\.0\.0\nReturns the text of each message/)
     expect(stdout).toMatch(/^Capabilities +streaming, push notifications$/m)
     expect(stdout).toMatch(/^Security +none$/m)
     expect(stdout).toMatch(/^Signature +none$/m)

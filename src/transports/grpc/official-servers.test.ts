@@ -10,7 +10,7 @@ const states = { SUBMITTED: 1, WORKING: 2, COMPLETED: 3, CANCELED: 5 } as const
 
 const card = {
   name: 'Echo',
-  description: 'Repeats what it is told',
+  description: 'Returns the text of each message',
   version: '1.0.0',
   supportedInterfaces: [{ url: '127.0.0.1:1', protocolBinding: 'GRPC', protocolVersion: '1.0', tenant: '' }],
   capabilities: { streaming: true, pushNotifications: false, extensions: [] },
