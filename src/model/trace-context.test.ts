@@ -51,7 +51,7 @@ describe('readTracestate()', () => {
 
   it('is dropped without a `traceparent`', () => {
     const headers = new Map([['tracestate', 'congo=1']])
-    const read = () => readTraceContext((name) => headers.get(name) ?? null)
+    const read = () => readTraceContext({ get: (name) => headers.get(name) ?? null })
     expect(read()).toEqual({})
     headers.set('traceparent', good)
     expect(read()).toEqual({ traceparent: good, tracestate: 'congo=1' })

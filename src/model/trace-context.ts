@@ -31,10 +31,10 @@ export function readTracestate(given: string | null | undefined): string | undef
 }
 
 /** Reads the trace context from request headers. */
-export function readTraceContext(header: (name: 'traceparent' | 'tracestate') => string | null): TraceContext {
-  const traceparent = readTraceparent(header('traceparent'))
+export function readTraceContext(headers: Pick<Headers, 'get'>): TraceContext {
+  const traceparent = readTraceparent(headers.get('traceparent'))
   if (traceparent === undefined) return none
-  const tracestate = readTracestate(header('tracestate'))
+  const tracestate = readTracestate(headers.get('tracestate'))
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate }
 }
 

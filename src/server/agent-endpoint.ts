@@ -83,7 +83,7 @@ export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
     handler.onError(refused)
     if (handler.observe) {
       // Ignore trace headers from unauthenticated callers.
-      const trace = caller && readTraceContext((name) => exchange.headers.get(name))
+      const trace = caller && readTraceContext(exchange.headers)
       const start = { address: addressOf(exchange), tenant, caller, binding: target.binding, trace }
       refusedCall(handler.observe, start, refused)
     }
@@ -98,37 +98,38 @@ export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
       return targetOf(exchange.method, path).answer(exchange, incomingOf(exchange, admission))
     return target.answer(exchange, incomingOf(exchange, admission, tenant))
   }
-
-  return (exchange, path) => {
-    const { method } = exchange
-    const isCard = cardServer.has(method, path)
-    if (isCard && !protectsCard) return cardServer.answer(exchange, path)
-    const { tenant, rest } = placeOf(path, tenants)
-    const found = targetOf(method, rest)
-    const pending: PendingCall = { exchange, path, target: found, tenant }
-    const isVisited = found.isNotFound && cards.first.unversioned && isVisit(exchange, rest)
-    if (isCard || isVisited) {
-      const answer = () => (isCard ? cardServer.answer(exchange, path) : page)
-      Object.assign(pending, { target: { ...found, answer } })
-    }
-    if (!isFromHere(exchange)) {
-      return refuse(pending, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') })
-    }
-    if (!admit) return enter(pending, anonymous)
+  const authenticate = (pending: PendingCall, verify: Admit): Answer | Promise<Answer> => {
     const fail = (caught: unknown) => refuse(pending, { refused: A2AError.from(caught) })
     try {
-      const admission = admit(credentialsOf(exchange))
+      const admission = verify(credentialsOf(pending.exchange))
       if (!(admission instanceof Promise)) return enter(pending, admission)
       return admission.then((settled) => enter(pending, settled)).catch(fail)
     } catch (caught) {
       return fail(caught)
     }
   }
+
+  return (exchange, path) => {
+    const { method } = exchange
+    const isCard = cardServer.has(method, path)
+    if (isCard && !protectsCard) return cardServer.answer(exchange, path)
+    const { tenant, rest } = tenants.size > 0 ? placeOf(path, tenants) : { rest: path }
+    let target = targetOf(method, rest)
+    if (isCard) target = { ...target, answer: (visit) => cardServer.answer(visit, path) }
+    else if (target.isNotFound && cards.first.unversioned && isVisit(exchange, rest))
+      target = { ...target, answer: () => page }
+    const pending: PendingCall = { exchange, path, target, tenant }
+    if (!isFromHere(exchange)) return refuse(pending, { refused: foreignOrigin() })
+    return admit ? authenticate(pending, admit) : enter(pending, anonymous)
+  }
+}
+
+function foreignOrigin(): A2AError {
+  return new A2AError('PERMISSION_DENIED', 'This origin may not call this agent')
 }
 
 /** A tenant prefix exists only where one is configured. */
 function placeOf(path: string, tenants: ReadonlySet<string>): { readonly tenant?: string; readonly rest: string } {
-  if (tenants.size === 0) return { rest: path }
   const [, first = '', behind = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? []
   const tenant = decodeOr(first)
   return tenants.has(tenant) ? { tenant, rest: behind } : { rest: path }
@@ -172,12 +173,12 @@ function createFindTarget(handler: BindingHandler, { isPinned = false }: TargetO
     posts.set(path, route ? mixedTarget(handler, rpc, route) : rpc)
   }
   const [anyRpc] = rpcByPath.values()
-  return (method, path) =>
-    (method === 'POST' && posts.get(path)) ||
-    rest?.find(method, path) ||
+  const notFound = (method: string, path: string): CallTarget =>
     notFoundTarget(handler, `${method} ${path.slice(0, 200) || '/'}`, (exchange, error) =>
       rest ? rest.refuse(exchange, path, error) : refuseWithout(anyRpc, exchange, error),
     )
+  return (method, path) =>
+    (method === 'POST' ? posts.get(path) : undefined) ?? rest?.find(method, path) ?? notFound(method, path)
 }
 
 /** One server for each set of dialects that share a path. */

@@ -104,16 +104,17 @@ export class NodeExchange implements Exchange {
   }
 }
 
-/** Of these headers Node.js keeps the first value only. A proxy may have checked another one. */
+/**
+ * Of these headers Node.js keeps the first value only. A proxy may have checked another one. Requests with two `Host` or
+ * `Content-Length` do not arrive here.
+ */
 const singleHeaders: ReadonlySet<string> = new Set([
   'age',
   'authorization',
-  'content-length',
   'content-type',
   'etag',
   'expires',
   'from',
-  'host',
   'if-modified-since',
   'if-unmodified-since',
   'last-modified',
@@ -146,7 +147,7 @@ function joined(headers: readonly string[], lower: string): string {
   let values = ''
   for (let place = 0; place < headers.length; place += 2) {
     const name = headers[place]
-    if (name?.length !== lower.length || name.toLowerCase() !== lower) continue
+    if (name?.length !== lower.length || (name !== lower && name.toLowerCase() !== lower)) continue
     values = values === '' ? (headers[place + 1] ?? '') : `${values}, ${headers[place + 1]}`
   }
   return values

@@ -59,7 +59,7 @@ function hasTwoHosts(headers: readonly string[]): boolean {
   let hosts = 0
   for (let place = 0; place < headers.length; place += 2) {
     const name = headers[place]
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+    if (name?.length === 4 && (name === 'Host' || name.toLowerCase() === 'host')) hosts += 1
   }
   return hosts > 1
 }
@@ -87,11 +87,14 @@ class AnswerWriter {
   }
 
   readonly #flush = () => {
-    const [exchanges, answers] = [this.#exchanges, this.#answers]
+    const exchanges = this.#exchanges
+    const answers = this.#answers
     this.#exchanges = []
     this.#answers = []
-    for (const [place, exchange] of exchanges.entries()) {
-      const answer = answers[place] as Answer // both lists have the same length
+    for (let place = 0; place < exchanges.length; place++) {
+      // Both lists have the same length.
+      const exchange = exchanges[place] as NodeExchange
+      const answer = answers[place] as Answer
       try {
         if (answer.body instanceof ReadableStream) {
           this.#writeStream(exchange, answer, answer.body).catch(() => exchange.outgoing.destroy())

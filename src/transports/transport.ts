@@ -51,7 +51,7 @@ export interface IncomingCall {
   readonly body?: unknown
 }
 
-/** HTTP headers or gRPC metadata. */
+/** HTTP headers or gRPC metadata. Names may have any case; lower case is fastest. */
 export interface HeaderReader {
   get(name: string): string | null
 }
@@ -67,6 +67,14 @@ export const parameterHeaders = {
   tracestate: 'tracestate',
 } as const
 
+/** Names of headers that every call reads. Readers find names in lower case without a copy. */
+const names = {
+  version: 'a2a-version',
+  extensions: 'a2a-extensions',
+  idempotencyKey: 'idempotency-key',
+  lastEventId: 'last-event-id',
+} as const
+
 /**
  * The URI of an extension: each event of a stream has its sequence number under this key in the metadata of its task,
  * status update or artifact update. A client that sends it back in `last-event-id` resumes after that event, as with
@@ -76,16 +84,15 @@ export const positionExtension = 'urn:dragoman:stream-position:v1'
 
 /** The version that a call names. The header wins over the query parameter (R-VER-2). */
 export function readVersion(headers: HeaderReader, query = ''): string | undefined {
-  const named = headers.get(parameterHeaders.version)
+  const named = headers.get(names.version)
   if (named !== null) return named
   return query === '' ? undefined : (new URLSearchParams(query).get(parameterHeaders.version) ?? undefined)
 }
 
 /** Extensions that the caller names. Older dialects accept `X-A2A-Extensions` and the new header (RM-DET-6). */
 function readExtensions(headers: HeaderReader, { extensionsHeader }: Dialect): readonly string[] {
-  const listed =
-    headers.get(extensionsHeader) ??
-    (extensionsHeader === parameterHeaders.extensions ? null : headers.get(parameterHeaders.extensions))
+  const isNewest = extensionsHeader === parameterHeaders.extensions
+  const listed = (isNewest ? null : headers.get(extensionsHeader)) ?? headers.get(names.extensions)
   if (!listed) return noExtensions
   return listed
     .split(',')
@@ -128,7 +135,7 @@ export interface PreparedCall {
 /** Decodes a request and its headers. Shared by all bindings. */
 export function prepareCall(handler: BindingHandler, incoming: IncomingCall, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
-  const caused = readTraceContext((name) => headers.get(name))
+  const caused = readTraceContext(headers)
   call.watch?.understood(call, caused)
   const extensions = assertExtensions(handler, dialect, headers)
   const facts = factsOf(handler, headers)
@@ -136,15 +143,16 @@ export function prepareCall(handler: BindingHandler, incoming: IncomingCall, cal
   const context: { -readonly [K in keyof CallContext]: CallContext[K] } = {
     caller: incoming.caller,
     dialect: dialect.name,
-    ...dialect.traits,
-    ...codec.traits?.(params),
   }
+  if (dialect.traits) Object.assign(context, dialect.traits)
+  const traits = codec.traits?.(params)
+  if (traits) Object.assign(context, traits)
   const tenant = tenantOf(handler, incoming, request)
   if (tenant) context.tenant = tenant
   if (extensions.length > 0) context.extensions = extensions
-  const idempotencyKey = headers.get(parameterHeaders.idempotencyKey)
+  const idempotencyKey = headers.get(names.idempotencyKey)
   if (idempotencyKey) context.idempotencyKey = idempotencyKey
-  const lastEventId = headers.get(parameterHeaders.lastEventId)
+  const lastEventId = headers.get(names.lastEventId)
   if (lastEventId && !context.cannotResume) context.resumeAfter = readEventId(lastEventId)
   call.watch?.asked(request, tenant)
   const { traceparent, tracestate } = call.watch?.begun() ?? caused

@@ -198,7 +198,7 @@ function createAdmission(
         return
       }
       // Ignore trace headers of unauthenticated callers.
-      const trace = caller && metadata && readTraceContext((name) => headersOf(metadata).get(name))
+      const trace = caller && metadata && readTraceContext(headersOf(metadata))
       const {
         code,
         details,

@@ -52,15 +52,20 @@ export function createJsonRpcServer(handler: BindingHandler): JsonRpcServer {
       let dialect: Dialect | undefined
       let operation: Operation | undefined
       try {
-        const body = incoming.body === undefined ? await readJson(exchange, limits) : incoming.body
+        let { body } = incoming
+        if (body === undefined) {
+          assertJson(exchange.headers)
+          body = parseJson(await exchange.readBody(limits.bodyBytes), limits)
+        }
         id = requestIdOf(body)
         const rpc = readEnvelope(body)
-        assertEnvelopeVersion(rpc.jsonrpc, forms)
+        if (rpc.jsonrpc !== '2.0') assertEnvelopeVersion(rpc.jsonrpc, forms)
         const candidates = candidatesOf(rpc.method, version)
         dialect = candidates[0]
         if (candidates.length > 1) dialect = await settle(candidates, handler, rpc, incoming)
-        const call = callOf(handler, dialect, rpc, { id, headers: exchange.headers, watch })
+        const call = new RpcCall(handler, dialect, rpc, exchange.headers)
         operation = call.operation
+        call.watch = watch
         const answer = await answerCall(handler, incoming, call)
         return call.form.hasNotifications && isNotification(body) ? withoutBody(answer) : answer
       } catch (caught) {
@@ -106,20 +111,22 @@ type Candidates = readonly [Dialect, ...Dialect[]]
  * Returns the dialects that may serve a method, best first. Results for methods and versions of the dialects are kept:
  * callers can name others, but they add nothing.
  */
-function createNegotiation({
-  dialects,
-  assumeV1,
-}: BindingHandler): (method: string, version: string | undefined) => Candidates {
+function createNegotiation(handler: BindingHandler): (method: string, version: string | undefined) => Candidates {
   const known = new Map<string | undefined, Map<string, Candidates>>([[undefined, new Map()]])
-  for (const version of dialects.flatMap(({ versions }) => versions)) known.set(version, new Map())
+  for (const version of handler.dialects.flatMap(({ versions }) => versions)) known.set(version, new Map())
   return (method, version) => {
-    const kept = known.get(version)?.get(method)
+    const ofVersion = known.get(version)
+    const kept = ofVersion?.get(method)
     if (kept) return kept
-    const isServedIn = ({ jsonrpc }: Dialect) => jsonrpc?.methods.has(method) === true
-    const candidates = negotiate(dialects, { version, isServedIn, assumeV1 }) as readonly Dialect[] as Candidates // it names at least one
-    if (candidates.some(isServedIn)) known.get(version)?.set(method, candidates)
+    const candidates = candidatesFor(handler, method, version)
+    if (candidates[0].jsonrpc?.methods.has(method)) ofVersion?.set(method, candidates)
     return candidates
   }
+}
+
+function candidatesFor({ dialects, assumeV1 }: BindingHandler, method: string, version?: string): Candidates {
+  const isServedIn = ({ jsonrpc }: Dialect) => jsonrpc?.methods.has(method) === true
+  return negotiate(dialects, { version, isServedIn, assumeV1 }) as [Dialect, ...Dialect[]] // it names at least one
 }
 
 /** For methods that several versions have, chooses the dialect that created the task (RM-DET-4). */
@@ -134,32 +141,7 @@ async function settle(
   return candidates.find((dialect) => dialect.name === name) ?? candidates[0]
 }
 
-interface RpcCallFacts {
-  readonly id: RequestId
-  readonly headers: HeaderReader
-  readonly watch: CallTracker | undefined
-}
-
-function callOf(
-  handler: BindingHandler,
-  dialect: Dialect,
-  { jsonrpc, method, params }: RpcRequest,
-  facts: RpcCallFacts,
-): RpcCall {
-  const form = formOf(dialect)
-  assertEnvelopeVersion(jsonrpc, [form])
-  const named = form.methods.get(method)
-  const operation = (named && form.operations[named]?.instead?.(params)) ?? named
-  const codec = operation && form.operations[operation]
-  if (!operation || !codec) {
-    assertExtensions(handler, dialect, facts.headers)
-    throw methodNotFound(method, dialect)
-  }
-  return new RpcCall(handler, { dialect, form, operation, codec, params }, facts)
-}
-
-type RpcTarget = Pick<RpcCall, 'dialect' | 'form' | 'operation' | 'codec' | 'params'>
-
+/** A call whose method is known. */
 class RpcCall implements HttpCall {
   readonly binding = 'JSONRPC'
   readonly answerHeaders = jsonHeaders
@@ -169,25 +151,30 @@ class RpcCall implements HttpCall {
   readonly codec: OperationCodec
   readonly params: unknown
   readonly headers: HeaderReader
-  readonly watch: CallTracker | undefined
-  readonly #id: RequestId
+  watch: CallTracker | undefined
   readonly #handler: BindingHandler
+  readonly #id: RequestId
   #prefix: string | undefined
 
-  constructor(
-    handler: BindingHandler,
-    { dialect, form, operation, codec, params }: RpcTarget,
-    { id, headers, watch }: RpcCallFacts,
-  ) {
+  /** Throws `METHOD_NOT_FOUND` if the dialect has no such method. */
+  constructor(handler: BindingHandler, dialect: Dialect, rpc: RpcRequest, headers: HeaderReader) {
+    const form = formOf(dialect)
+    if (rpc.jsonrpc !== '2.0') assertEnvelopeVersion(rpc.jsonrpc, [form])
+    const named = form.methods.get(rpc.method)
+    const operation = (named && form.operations[named]?.instead?.(rpc.params)) ?? named
+    const codec = operation && form.operations[operation]
+    if (!operation || !codec) {
+      assertExtensions(handler, dialect, headers)
+      throw methodNotFound(rpc.method, dialect)
+    }
     this.dialect = dialect
     this.form = form
     this.operation = operation
     this.codec = codec
-    this.params = params
+    this.params = rpc.params
     this.headers = headers
-    this.watch = watch
-    this.#id = id
     this.#handler = handler
+    this.#id = requestIdOf(rpc)
   }
 
   createStreamEncoder(facts: CallFacts): StreamEncoder {
@@ -282,9 +269,9 @@ function readEnvelope(body: unknown): RpcRequest {
   return body as unknown as RpcRequest // `method` is checked above
 }
 
-/** Throws if no dialect accepts the version. Some accept other values than `2.0`. */
+/** Throws if no dialect accepts a version other than `2.0`. */
 function assertEnvelopeVersion(jsonrpc: unknown, forms: readonly JsonRpcForm[]): void {
-  if (jsonrpc === '2.0' || forms.some(({ envelopeVersions }) => envelopeVersions?.includes(jsonrpc))) return
+  if (forms.some(({ envelopeVersions }) => envelopeVersions?.includes(jsonrpc))) return
   throw invalid('jsonrpc must be "2.0"')
 }
 
