@@ -11,13 +11,13 @@ const minSharePercent = 85
 export const dialects = defineQuestion({
   name: 'dialects',
   title: 'Dialects on one server: blocking sends, and streams of 100 chunks, 32 connections',
-  rounds: { full: 5, quick: 1 },
+  rounds: { full: 3, quick: 1 },
   columns: sendAndStreamColumns,
   settings: ({ isQuick }) => ({
     connections: 32,
     chunks: 100,
-    warmUpMs: isQuick ? 400 : 1500,
-    durationMs: isQuick ? 400 : 3000,
+    warmUpMs: isQuick ? 400 : 1000,
+    durationMs: isQuick ? 400 : 2000,
     timeoutMs: 60_000,
   }),
   entries: (settings) =>

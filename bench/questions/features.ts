@@ -18,12 +18,12 @@ const budgeted = ['key', 'metrics', 'audit'] as const
 export const features = defineQuestion({
   name: 'features',
   title: 'Blocking sends of one small message, 32 connections, memory store, with one feature enabled',
-  rounds: { full: 9, quick: 1 },
+  rounds: { full: 7, quick: 1 },
   columns: sendColumns,
   settings: ({ isQuick }) => ({
     connections: 32,
     warmUpMs: isQuick ? 700 : 1500,
-    durationMs: isQuick ? 1000 : 3000,
+    durationMs: isQuick ? 1000 : 2500,
   }),
   entries: (settings) =>
     featureNames.map((feature) => ({
