@@ -10,6 +10,7 @@ import type { AgentCard } from '../model/agent-card.js'
 import type { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
+import type { RequestOf, ResultOf } from '../model/service.js'
 import type { DialectFacts } from './dialect.js'
 
 /** Values that a client dialect needs to write requests. */
@@ -23,11 +24,14 @@ export interface ClientFacts {
 }
 
 /** One operation: encodes the request as JSON-RPC's `params` or as a protobuf message, and decodes the response. */
-export interface RequestCodec {
-  encode(request: unknown, facts: ClientFacts): unknown
+export interface RequestCodec<Request = unknown, Result = unknown> {
+  encode(request: Request, facts: ClientFacts): unknown
   /** `request` is the original request, for responses that do not repeat its values. */
-  decode(answer: unknown, request: unknown, facts: ClientFacts): unknown
+  decode(answer: unknown, request: Request, facts: ClientFacts): Result
 }
+
+/** The codecs of a form over JSON-RPC or gRPC. */
+export type RequestCodecs = { readonly [O in Operation]?: RequestCodec<RequestOf<O>, ResultOf<O>> }
 
 /** An HTTP request that a dialect wrote: method, path, query and body. */
 export interface RestRequest {
@@ -39,10 +43,13 @@ export interface RestRequest {
 }
 
 /** Writes the HTTP requests of one operation. */
-export interface RestRequestCodec {
-  encode(request: unknown, facts: ClientFacts): RestRequest
-  decode(answer: unknown, request: unknown, facts: ClientFacts): unknown
+export interface RestRequestCodec<Request = unknown, Result = unknown> {
+  encode(request: Request, facts: ClientFacts): RestRequest
+  decode(answer: unknown, request: Request, facts: ClientFacts): Result
 }
+
+/** The codecs of a form over HTTP+JSON. */
+export type RestRequestCodecs = { readonly [O in Operation]?: RestRequestCodec<RequestOf<O>, ResultOf<O>> }
 
 /** One server-sent event or stream message, out of the envelope of its binding. */
 export interface IncomingFrame {
@@ -74,14 +81,14 @@ export interface StreamRequest {
   readonly facts: ClientFacts
 }
 
-interface ClientForm<Codec> {
+interface ClientForm<Codecs> {
   /** Operations that are absent fail with `UNSUPPORTED_OPERATION`, without a call to the peer. */
-  readonly operations: { readonly [O in Operation]?: Codec }
+  readonly operations: Codecs
   createStreamDecoder(stream: StreamRequest): StreamDecoder
 }
 
 /** The client's form of a dialect over JSON-RPC. */
-export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
+export interface JsonRpcClientForm extends ClientForm<RequestCodecs> {
   readonly methods: { readonly [O in Operation]?: string }
   /** Paths below the interface's address, for methods with a path of their own. */
   readonly paths?: { readonly [O in Operation]?: string }
@@ -98,13 +105,13 @@ export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
 }
 
 /** The client's form of a dialect over HTTP+JSON. */
-export interface RestClientForm extends ClientForm<RestRequestCodec> {
+export interface RestClientForm extends ClientForm<RestRequestCodecs> {
   /** Decodes the body of an error response. `body` is parsed JSON, or text. */
   decodeError(status: number, body: unknown): A2AError
 }
 
 /** The client's form of a dialect over gRPC. */
-export interface GrpcClientForm extends ClientForm<RequestCodec> {
+export interface GrpcClientForm extends ClientForm<RequestCodecs> {
   readonly service: string
   readonly rpcs: { readonly [O in Operation]?: string }
   /** `details` are those of `google.rpc.Status`, each with its `@type`. */

@@ -78,7 +78,7 @@ function jsonRpcSides(
   server: NonNullable<Dialect['jsonrpc']>,
   client: NonNullable<ClientDialect['jsonrpc']>,
 ): FormSides {
-  const codec = (operation: Operation) => present(client.operations[operation], operation)
+  const codec = (operation: Operation) => present<RequestCodec>(client.operations[operation], operation)
   const send = (operation: Operation, request: unknown) => onWire(codec(operation).encode(request, callFacts()))
   const serverCodec = (operation: Operation, params: unknown) => {
     const named = present(server.methods.get(client.methods[operation] ?? ''), `method of ${operation}`)

@@ -34,9 +34,11 @@ export type {
   IncomingFrame,
   JsonRpcClientForm,
   RequestCodec,
+  RequestCodecs,
   RestClientForm,
   RestRequest,
   RestRequestCodec,
+  RestRequestCodecs,
   StreamDecoder,
   StreamRequest,
 } from './client-dialect.js'

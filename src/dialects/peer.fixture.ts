@@ -5,7 +5,15 @@ import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
 import type { Task } from '../model/task.js'
 import { TaskFold } from '../model/task-fold.js'
-import type { ClientFacts, IncomingFrame, JsonRpcClientForm, RestClientForm, RestRequest } from './client-dialect.js'
+import type {
+  ClientFacts,
+  IncomingFrame,
+  JsonRpcClientForm,
+  RequestCodec,
+  RestClientForm,
+  RestRequest,
+  RestRequestCodec,
+} from './client-dialect.js'
 import type { CallFacts, Frame, JsonRpcForm, OperationCodec, RestForm } from './dialect.js'
 
 /** Ids are `id-1`, `id-2`, … */
@@ -45,7 +53,7 @@ export function exchangeOverJsonRpc(
   request: unknown,
 ): Exchange {
   const facts = numberedFacts()
-  const codec = client.operations[operation]
+  const codec: RequestCodec | undefined = client.operations[operation]
   const method = client.methods[operation] ?? ''
   const params = sent(codec?.encode(request, facts))
   const called = server.methods.get(method) as Operation // a test names operations that exist
@@ -60,7 +68,8 @@ export function exchangeOverRest(
   request: unknown,
 ): Exchange {
   const facts = numberedFacts()
-  const { method, path, body } = sent(client.operations[operation]?.encode(request, facts)) as RestRequest
+  const codec: RestRequestCodec | undefined = client.operations[operation]
+  const { method, path, body } = sent(codec?.encode(request, facts)) as RestRequest
   const [route, params] = matched(server, method, path)
   const merged = { ...(body as object | undefined), ...params }
   const answered = server.operations[route.operation]?.instead?.(merged) ?? route.operation
@@ -83,6 +92,7 @@ function exchange(
   { call, operation, asked, params, request, facts }: Call,
 ): Exchange {
   const codec = server.operations[operation] as OperationCodec // a test names operations that exist
+  const reader: RequestCodec | RestRequestCodec | undefined = client.operations[asked]
   const createEncoder = () => server.createStreamEncoder({ operation, params, newId: () => 'made' })
   const read = (frames: readonly Frame[]) =>
     streamed(client.createStreamDecoder({ operation: asked, request, sent: params, facts }), frames.map(incoming))
@@ -91,7 +101,7 @@ function exchange(
     operation,
     params,
     request: codec.decode(params, facts),
-    answer: (result) => client.operations[asked]?.decode(JSON.parse(codec.encode(result, params)), request, facts),
+    answer: (result) => reader?.decode(JSON.parse(codec.encode(result, params)), request, facts),
     stream(events) {
       const encoder = createEncoder()
       const frames = events.flatMap((event) => framesOf(encoder.encode({ event })))

@@ -1,6 +1,6 @@
 /** The client's side of chat-rpc. If the interface's address has a path, it is the endpoint itself. */
-import type { CancelTaskRequest, GetTaskRequest, SendMessageRequest } from '../../model/service.js'
-import type { ClientDialect, RequestCodec } from '../client-dialect.js'
+import type { SendMessageRequest } from '../../model/service.js'
+import type { ClientDialect } from '../client-dialect.js'
 import { decodeCard } from '../v0_3/read-card.js'
 import { decodeTask } from '../v0_3/tasks.js'
 import { jsonForm } from '../v0_3/wire-form.js'
@@ -11,9 +11,9 @@ import { paths } from './operations.js'
 import { createStreamDecoder } from './stream.js'
 import { decodeResponse } from './tasks.js'
 
-const encode: RequestCodec['encode'] = (request) => encodeSendParams(request as SendMessageRequest)
+const encode = (request: SendMessageRequest) => encodeSendParams(request)
 
-const decodeAnswer: RequestCodec['decode'] = (answer) => decodeTask(answer, jsonForm)
+const decodeAnswer = (answer: unknown) => decodeTask(answer, jsonForm)
 
 export const chatRpcClient: ClientDialect = {
   ...facts,
@@ -30,17 +30,11 @@ export const chatRpcClient: ClientDialect = {
       // The stream decoder reads a response that is not a stream as its only element.
       sendStreamingMessage: { encode, decode: (answer) => answer },
       getTask: {
-        encode(request) {
-          const { id, historyLength } = request as GetTaskRequest
-          return { id, historyLength }
-        },
+        encode: ({ id, historyLength }) => ({ id, historyLength }),
         decode: decodeAnswer,
       },
       cancelTask: {
-        encode(request) {
-          const { id, metadata } = request as CancelTaskRequest
-          return { id, metadata }
-        },
+        encode: ({ id, metadata }) => ({ id, metadata }),
         decode: decodeAnswer,
       },
     },

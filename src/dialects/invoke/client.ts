@@ -9,23 +9,21 @@ import { createStreamDecoder } from './stream.js'
 import { decodeResponse } from './tasks.js'
 
 /** Clients choose `chat_id`, so that a streamed conversation can continue. A known task already has one. */
-const encode: RequestCodec['encode'] = (request, { newId }) => {
-  const { message, ...rest } = request as SendMessageRequest
+const encode: RequestCodec<SendMessageRequest>['encode'] = ({ message, ...rest }, { newId }) => {
   const isKnown = message.contextId !== undefined || message.taskId !== undefined
   return encodeSendParams({ ...rest, message: isKnown ? message : { ...message, contextId: newId() } })
 }
 
-const sendMessage: RequestCodec = {
+const sendMessage: RequestCodec<SendMessageRequest, SendMessageResponse> = {
   encode,
-  decode(answer, request, { newId }): SendMessageResponse {
-    const { contextId, taskId } = (request as SendMessageRequest).message
+  decode(answer, { message: { contextId, taskId } }, { newId }) {
     const asked = { ...(contextId !== undefined && { contextId }), ...(taskId !== undefined && { taskId }) }
     return decodeResponse(answer, { ...asked, newId })
   },
 }
 
 /** A single chunk and a response that is not streamed have the same form. */
-const sendStreamingMessage: RequestCodec = { encode, decode: (answer) => answer }
+const sendStreamingMessage: RequestCodec<SendMessageRequest> = { encode, decode: (answer) => answer }
 
 export const invokeClient: ClientDialect = {
   ...facts,
@@ -46,6 +44,9 @@ export const invokeClient: ClientDialect = {
   },
 }
 
-function posted(path: string, codec: RequestCodec): RestRequestCodec {
+function posted<Request, Result>(
+  path: string,
+  codec: RequestCodec<Request, Result>,
+): RestRequestCodec<Request, Result> {
   return { ...codec, encode: (request, facts) => ({ method: 'POST', path, body: codec.encode(request, facts) }) }
 }

@@ -211,7 +211,8 @@ describe('a stream', () => {
     fc.assert(
       fc.property(fc.array(frame, { minLength: 1 }), (frames) => {
         expectA2AErrors(() => read(frames))
-        for (const each of frames) expectA2AErrors(() => client.operations.getTask?.decode(each, {}, numberedFacts()))
+        for (const each of frames)
+          expectA2AErrors(() => client.operations.getTask?.decode(each, { id: '' }, numberedFacts()))
         for (const each of frames) expect(client.decodeError(418, each)).toBeInstanceOf(A2AError)
       }),
     )

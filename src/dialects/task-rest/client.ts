@@ -1,13 +1,7 @@
 /** The client's side of task-rest. */
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
-import type {
-  CancelTaskRequest,
-  GetTaskRequest,
-  SendMessageRequest,
-  SendMessageResponse,
-  SubscribeToTaskRequest,
-} from '../../model/service.js'
+import type { CancelTaskRequest, GetTaskRequest, SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { ClientCardForm, ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
@@ -21,26 +15,21 @@ import { encodeSendBody } from './messages.js'
 import { createStreamDecoder } from './stream.js'
 import { readTask, toTask } from './tasks.js'
 
-const sendMessage: RestRequestCodec = {
-  encode: (request) => post('/tasks/send', encodeSendBody(request as SendMessageRequest)),
-  decode(answer, request, { newId }): SendMessageResponse {
-    const { message, configuration } = request as SendMessageRequest
+const sendMessage: RestRequestCodec<SendMessageRequest, SendMessageResponse> = {
+  encode: (request) => post('/tasks/send', encodeSendBody(request)),
+  decode(answer, { message, configuration }, { newId }) {
     return { task: withHistory(decodeTask(answer, newId, message), configuration?.historyLength) }
   },
 }
 
-const getTask: RestRequestCodec = {
-  encode: (request) => get(`/tasks/${segment('id', (request as GetTaskRequest).id)}`),
-  decode: (answer, request, { newId }): Task =>
-    withHistory(decodeTask(answer, newId), (request as GetTaskRequest).historyLength),
+const getTask: RestRequestCodec<GetTaskRequest, Task> = {
+  encode: ({ id }) => get(`/tasks/${segment('id', id)}`),
+  decode: (answer, { historyLength }, { newId }) => withHistory(decodeTask(answer, newId), historyLength),
 }
 
-const cancelTask: RestRequestCodec = {
-  encode(request) {
-    const { id, metadata } = request as CancelTaskRequest
-    return post(`/tasks/${segment('id', id)}/cancel`, { metadata })
-  },
-  decode: (answer, _request, { newId }): Task => decodeTask(answer, newId),
+const cancelTask: RestRequestCodec<CancelTaskRequest, Task> = {
+  encode: ({ id, metadata }) => post(`/tasks/${segment('id', id)}/cancel`, { metadata }),
+  decode: (answer, _request, { newId }) => decodeTask(answer, newId),
 }
 
 export const taskRestClient: ClientDialect = {
@@ -49,13 +38,13 @@ export const taskRestClient: ClientDialect = {
     operations: {
       sendMessage,
       sendStreamingMessage: {
-        encode: (request) => post('/tasks/sendSubscribe', encodeSendBody(request as SendMessageRequest)),
+        encode: (request) => post('/tasks/sendSubscribe', encodeSendBody(request)),
         decode: asItIs,
       },
       getTask,
       cancelTask,
       subscribeToTask: {
-        encode: (request) => post('/tasks/resubscribe', { id: (request as SubscribeToTaskRequest).id }),
+        encode: ({ id }) => post('/tasks/resubscribe', { id }),
         decode: asItIs,
       },
       createTaskPushNotificationConfig: posted(
@@ -95,7 +84,10 @@ function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
   return isOwn ? 'likely' : undefined
 }
 
-function posted(path: string, { encode, decode }: RequestCodec): RestRequestCodec {
+function posted<Request, Result>(
+  path: string,
+  { encode, decode }: RequestCodec<Request, Result>,
+): RestRequestCodec<Request, Result> {
   return { encode: (request, facts) => post(path, encode(request, facts)), decode }
 }
 

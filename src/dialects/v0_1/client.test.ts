@@ -46,7 +46,7 @@ const webhook = {
   authentication: { scheme: 'Bearer', credentials: 'c' },
 }
 
-function read(form: JsonRpcClientForm, frames: readonly (IncomingFrame | object)[], request: unknown = ask) {
+function read(form: JsonRpcClientForm, frames: readonly (IncomingFrame | object)[], request: SendMessageRequest = ask) {
   const facts = numberedFacts()
   const sentParams = sent(form.operations.sendStreamingMessage?.encode(request, facts))
   const stream = { operation: 'sendStreamingMessage', request, sent: sentParams, facts } as const

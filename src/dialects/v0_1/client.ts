@@ -2,15 +2,7 @@
 import { A2AError, clip } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
-import type {
-  CancelTaskRequest,
-  DeleteTaskPushNotificationConfigRequest,
-  GetTaskPushNotificationConfigRequest,
-  GetTaskRequest,
-  SendMessageRequest,
-  SendMessageResponse,
-  SubscribeToTaskRequest,
-} from '../../model/service.js'
+import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { ClientCardForm, ClientDialect, JsonRpcClientForm, RequestCodec } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
@@ -54,26 +46,20 @@ function recogniseGoCard(card: Json): ReturnType<ClientCardForm['recognise']> {
 }
 
 function createRequests(wireForm: WireForm): JsonRpcClientForm['operations'] {
-  const encode: RequestCodec['encode'] = (request, { newId }) =>
-    encodeSendParams(inSession(request as SendMessageRequest, newId), newId, wireForm)
+  const encode: RequestCodec<SendMessageRequest>['encode'] = (request, { newId }) =>
+    encodeSendParams(inSession(request, newId), newId, wireForm)
   return {
     sendMessage: { encode, decode: decodeSent },
     sendStreamingMessage: { encode, decode: asItIs },
     getTask: {
-      encode(request) {
-        const { id, historyLength } = request as GetTaskRequest
-        return { id, historyLength }
-      },
+      encode: ({ id, historyLength }) => ({ id, historyLength }),
       decode: decodeAnswer,
     },
     cancelTask: {
-      encode(request) {
-        const { id, metadata } = request as CancelTaskRequest
-        return { id, metadata }
-      },
+      encode: ({ id, metadata }) => ({ id, metadata }),
       decode: decodeAnswer,
     },
-    subscribeToTask: { encode: (request) => ({ id: (request as SubscribeToTaskRequest).id }), decode: asItIs },
+    subscribeToTask: { encode: ({ id }) => ({ id }), decode: asItIs },
     ...pushRequests,
   }
 }
@@ -88,12 +74,12 @@ function inSession(request: SendMessageRequest, newId: () => string): SendMessag
   return { ...request, message: { ...request.message, contextId: newId() } }
 }
 
-const decodeSent: RequestCodec['decode'] = (answer, request, { newId }): SendMessageResponse => {
-  const { contextId } = (request as SendMessageRequest).message
+const decodeSent: RequestCodec<SendMessageRequest, SendMessageResponse>['decode'] = (answer, request, { newId }) => {
+  const { contextId } = request.message
   return { task: decodeTask(answer, { ...(contextId !== undefined && { contextId }), newId }) }
 }
 
-const decodeAnswer: RequestCodec['decode'] = (answer, _request, facts): Task => decodeTask(answer, facts)
+const decodeAnswer: RequestCodec<unknown, Task>['decode'] = (answer, _request, facts) => decodeTask(answer, facts)
 
 /** Leaves a response that is not a stream as it is: the stream decoder reads it as the only element. */
 export const asItIs: RequestCodec['decode'] = (answer) => answer
@@ -101,18 +87,15 @@ export const asItIs: RequestCodec['decode'] = (answer) => answer
 /** Push config requests of v0.1 and task-rest. */
 export const pushRequests = {
   createTaskPushNotificationConfig: {
-    encode: (request) => encodeTaskPushConfig(request as TaskPushNotificationConfig),
-    decode: (answer, request) => decodePushConfig(answer, (request as TaskPushNotificationConfig).taskId ?? ''),
+    encode: encodeTaskPushConfig,
+    decode: (answer, { taskId = '' }) => decodePushConfig(answer, taskId),
   },
   getTaskPushNotificationConfig: {
-    encode: (request) => ({ id: (request as GetTaskPushNotificationConfigRequest).taskId }),
-    decode: (answer, request) => decodePushConfig(answer, (request as GetTaskPushNotificationConfigRequest).taskId),
+    encode: ({ taskId }) => ({ id: taskId }),
+    decode: (answer, { taskId }) => decodePushConfig(answer, taskId),
   },
   deleteTaskPushNotificationConfig: {
-    encode: (request) => ({
-      id: (request as DeleteTaskPushNotificationConfigRequest).taskId,
-      pushNotificationConfig: null,
-    }),
+    encode: ({ taskId }) => ({ id: taskId, pushNotificationConfig: null }),
     decode: () => undefined,
   },
 } as const satisfies JsonRpcClientForm['operations']

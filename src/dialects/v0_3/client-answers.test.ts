@@ -14,10 +14,10 @@ const rest = v0_3Client.rest as RestClientForm
 const grpc = v0_3Client.grpc as GrpcClientForm
 
 describe('responses of other servers', () => {
-  const asked = { message: { messageId: 'm' }, id: 't', taskId: 't' }
+  const asked = { message: { messageId: 'm' }, id: 't', taskId: 't' } as never // a request of every operation
   const overRpc = (operation: Operation, answer: unknown) => jsonrpc.operations[operation]?.decode(answer, asked, facts)
   const overRest = (operation: Operation, answer: unknown) =>
-    rest.operations[operation]?.decode(answer, operation === 'sendMessage' ? asked : { taskId: 't' }, facts)
+    rest.operations[operation]?.decode(answer, operation === 'sendMessage' ? asked : ({ taskId: 't' } as never), facts)
 
   it('of the official JavaScript SDK 0.2.5: no zones in times, no kinds in samples', () => {
     const answer = {
@@ -294,7 +294,7 @@ describe('streams', () => {
 describe('hostile responses', () => {
   const asked = { id: 't', taskId: 't', message: {} }
   const read: ((value: unknown) => unknown)[] = [jsonrpc, rest, grpc].flatMap((form) => [
-    ...Object.values<{ decode: JsonDecode }>(form.operations).map(
+    ...Object.values(form.operations as Record<string, { decode: JsonDecode }>).map(
       ({ decode }) =>
         (value: unknown) =>
           decode(value, asked, facts),

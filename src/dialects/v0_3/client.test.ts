@@ -110,9 +110,12 @@ describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name,
 
 describe('requests', () => {
   const sent = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }], referenceTaskIds: ['t0'] }
-  const overRpc = (operation: Operation, request: object) => jsonrpc.operations[operation]?.encode(request, facts)
-  const overRest = (operation: Operation, request: object) => rest.operations[operation]?.encode(request, facts)
-  const overGrpc = (operation: Operation, request: object) => grpc.operations[operation]?.encode(request, facts)
+  const overRpc = (operation: Operation, request: object) =>
+    jsonrpc.operations[operation]?.encode(request as never, facts)
+  const overRest = (operation: Operation, request: object) =>
+    rest.operations[operation]?.encode(request as never, facts)
+  const overGrpc = (operation: Operation, request: object) =>
+    grpc.operations[operation]?.encode(request as never, facts)
 
   it('always state whether to wait (R3-SEND-5)', () => {
     expect(overRpc('sendMessage', { message: sent, tenant: 'dropped' })).toEqual({
@@ -256,7 +259,9 @@ describe('requests', () => {
     expect(grpc.operations.getTask?.decode(received, { id: 't', historyLength: 0 }, facts)).toEqual(bare)
     const asked = { message: sent, configuration: { historyLength: 0 } }
     expect(overRest('sendMessage', asked)).toMatchObject({ body: { configuration: { blocking: true } } })
-    expect(rest.operations.sendMessage?.decode({ task: received }, asked, facts)).toEqual({ task: bare })
+    expect(rest.operations.sendMessage?.decode({ task: received }, asked as SendMessageRequest, facts)).toEqual({
+      task: bare,
+    })
   })
 })
 

@@ -11,8 +11,9 @@ import type {
   GetTaskRequest,
   ListTaskPushNotificationConfigsRequest,
   ListTasksRequest,
+  RequestOf,
+  ResultOf,
   SendMessageRequest,
-  SendMessageResponse,
   SubscribeToTaskRequest,
 } from '../../model/service.js'
 import { isTerminal, type Task } from '../../model/task.js'
@@ -22,8 +23,10 @@ import type {
   ClientDialect,
   ClientFacts,
   RequestCodec,
+  RequestCodecs,
   RestRequest,
   RestRequestCodec,
+  RestRequestCodecs,
   StreamDecoder,
   StreamRequest,
 } from '../client-dialect.js'
@@ -65,20 +68,20 @@ function encodeSend({ message, configuration = {}, metadata }: SendMessageReques
   return wire
 }
 
-/** The service guarantees that a request has its operation's type; the table cannot express that. */
+/** JavaScript callers may omit the request. */
 function of<Request extends object, Out>(
   make: (request: Request, facts: ClientFacts) => Out,
-): (request: unknown, facts: ClientFacts) => Out {
-  return (request, facts) => make((request ?? {}) as Request, facts)
+): (request: Request, facts: ClientFacts) => Out {
+  return (request, facts) => make(request ?? {}, facts)
 }
 
-type Encode = RequestCodec['encode']
-type Requests<E> = Readonly<Record<Exclude<Operation, 'listTasks'>, E>>
+type Requests = { readonly [O in Operation]: RequestCodec<RequestOf<O>>['encode'] }
+type RestRequests = { readonly [O in Operation]: RestRequestCodec<RequestOf<O>>['encode'] }
 
 const sendJson = of((request: SendMessageRequest) => encodeSend(request, jsonForm))
 
 /** Drafts between 0.3 and 1.0 added `tasks/list` to JSON-RPC; servers without it answer "method not found". */
-const jsonRequests: Readonly<Record<Operation, Encode>> = {
+const jsonRequests: Requests = {
   sendMessage: sendJson,
   sendStreamingMessage: sendJson,
   getTask: of(({ id, historyLength }: GetTaskRequest) =>
@@ -129,7 +132,7 @@ function createConfig(config: TaskPushNotificationConfig): Wire {
     : { parent, configId: config.id, config: { name, pushNotificationConfig } }
 }
 
-const grpcRequests: Requests<Encode> = {
+const grpcRequests: Omit<Requests, 'listTasks'> = {
   sendMessage: sendProto,
   sendStreamingMessage: sendProto,
   getTask: of(({ id, historyLength }: GetTaskRequest) =>
@@ -169,7 +172,7 @@ function listTasks({ tenant: _tenant, status, ...filter }: ListTasksRequest): Re
 }
 
 /** Bodies have the protobuf's members and names: some servers refuse others. */
-export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']>> = {
+export const restRequests: RestRequests = {
   sendMessage: of(sendTo('/v1/message:send')),
   sendStreamingMessage: of(sendTo('/v1/message:stream')),
   getTask: of(({ id, historyLength }: GetTaskRequest) =>
@@ -194,7 +197,7 @@ export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']
   getExtendedAgentCard: () => get('/v1/card'),
 }
 
-type Decode = RequestCodec['decode']
+type Decode<Result = unknown, Request = unknown> = RequestCodec<Request, Result>['decode']
 
 /** Leaves a response that is not a stream as it is: the stream decoder reads it as the only element. */
 const asItIs: Decode = (answer) => answer
@@ -206,7 +209,7 @@ interface ConfigPage {
 
 const configPage = object<ConfigPage>({ configs: optional(array(lenientPushConfig)), nextPageToken: optional(string) })
 
-const decodeConfig: Decode = (answer, request, facts): TaskPushNotificationConfig =>
+const decodeConfig: Decode<TaskPushNotificationConfig> = (answer, request, facts) =>
   withTask(decodeOrThrow(lenientPushConfig, answer), knownFrom(request, facts))
 
 /** Adds the task id from the request, which responses may omit. */
@@ -216,21 +219,19 @@ function withTask(config: TaskPushNotificationConfig, { taskId = '' }: Known): T
 
 const taskLists = inEveryPartForm((form) => lenientTaskList(task[form]))
 
-function decodersOf(formFor: WireFormFor): Readonly<Record<Operation, Decode>> {
+function decodersOf(formFor: WireFormFor): { readonly [O in Operation]: Decode<ResultOf<O>, RequestOf<O>> } {
   return {
-    sendMessage(answer, request, facts): SendMessageResponse {
+    sendMessage(answer, request, facts) {
       const read = filledAnswer(decodeEvent(withRole(answer), formFor(facts)), knownFrom(request, facts))
-      const { configuration } = request as SendMessageRequest
-      return 'task' in read ? { task: cut(read.task, configuration?.historyLength) } : read
+      return 'task' in read ? { task: cut(read.task, request.configuration?.historyLength) } : read
     },
     sendStreamingMessage: asItIs,
     subscribeToTask: asItIs,
-    getTask(answer, request, facts): Task {
+    getTask(answer, request, facts) {
       const read = filledTask(decodeTask(answer, formFor(facts)), knownFrom(request, facts))
-      return cut(read, (request as GetTaskRequest).historyLength)
+      return cut(read, request.historyLength)
     },
-    cancelTask: (answer, request, facts): Task =>
-      filledTask(decodeTask(answer, formFor(facts)), knownFrom(request, facts)),
+    cancelTask: (answer, request, facts) => filledTask(decodeTask(answer, formFor(facts)), knownFrom(request, facts)),
     listTasks(answer, _request, facts) {
       const page = decodeOrThrow(taskLists[formFor(facts).partForm], answer)
       return { ...page, tasks: page.tasks.map((each) => filledTask(each, facts)) }
@@ -281,16 +282,14 @@ function isLast(event: StreamResponse, data: unknown): boolean {
   return isObject(update) && update.final === true
 }
 
-type Operations<C> = { readonly [O in Operation]?: C }
-
 /** Operations without a request in a form are not in its table. */
-function codecs<Encode>(
-  requests: Operations<Encode>,
+function codecs<Codecs extends RequestCodecs>(
+  requests: { readonly [O in Operation]?: NonNullable<Codecs[O]>['encode'] },
   formFor: WireFormFor,
-): Operations<{ readonly encode: Encode; readonly decode: RequestCodec['decode'] }> {
+): Codecs {
   const decoders = decodersOf(formFor)
-  const entries = Object.entries(requests) as [Operation, Encode][] // the keys of that record are operations
-  return Object.fromEntries(entries.map(([name, encode]) => [name, { encode, decode: decoders[name] }]))
+  const names = Object.keys(requests) as Operation[] // the keys of that record are operations
+  return Object.fromEntries(names.map((name) => [name, { encode: requests[name], decode: decoders[name] }])) as Codecs
 }
 
 const methods = {
@@ -345,19 +344,19 @@ export const v0_3Client: ClientDialect = {
   ...facts,
   jsonrpc: {
     methods,
-    operations: codecs<RequestCodec['encode']>(jsonRequests, jsonFormFor),
+    operations: codecs<RequestCodecs>(jsonRequests, jsonFormFor),
     createStreamDecoder: createJsonRpcStreamDecoder,
     decodeError: (error, status) => readRpcError(error, meanings, status),
   },
   rest: {
-    operations: codecs<RestRequestCodec['encode']>(restRequests, restFormFor),
+    operations: codecs<RestRequestCodecs>(restRequests, restFormFor),
     createStreamDecoder: streamDecoderOf(restFormFor),
     decodeError: (status, body) => readHttpError(status, body, meanings),
   },
   grpc: {
     service: 'a2a.v1.A2AService',
     rpcs,
-    operations: codecs<RequestCodec['encode']>(grpcRequests, grpcFormFor),
+    operations: codecs<RequestCodecs>(grpcRequests, grpcFormFor),
     createStreamDecoder: streamDecoderOf(grpcFormFor),
     decodeError: readGrpcError,
   },

@@ -106,7 +106,7 @@ describe('file content', () => {
 })
 
 describe('file content of the client', () => {
-  const request = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ raw }] } }
+  const request = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ raw }] } } as const
   const answer = (content: string) => ({
     task: {
       id: 't',

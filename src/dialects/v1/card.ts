@@ -13,7 +13,7 @@ import type {
 } from '../../model/agent-card.js'
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
-import type { ListTaskPushNotificationConfigsResponse, SendMessageRequest } from '../../model/service.js'
+import type { ListTaskPushNotificationConfigsResponse, RequestOf, SendMessageRequest } from '../../model/service.js'
 import { array, boolean, converted, decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
 import { mapOf, securityRequirement, securityScheme, withSingleFlows } from '../security.js'
 
@@ -159,8 +159,8 @@ export function toV1Result(operation: Operation, result: unknown): unknown {
   return result === undefined ? {} : applied(results[operation], result)
 }
 
-export function toV1Request(operation: Operation, request: unknown): unknown {
-  return applied(requests[operation], request ?? {})
+export function toV1Request<O extends Operation>(operation: O, request: RequestOf<O>): RequestOf<O> {
+  return applied(requests[operation], request ?? {}) as RequestOf<O> // conversions keep the type
 }
 
 function applied(convert: ((value: never) => unknown) | undefined, value: unknown): unknown {

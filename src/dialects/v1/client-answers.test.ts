@@ -15,7 +15,7 @@ describe('responses of other servers', () => {
   const send = (answer: unknown, contextId?: string) =>
     jsonrpc.operations.sendMessage?.decode(
       answer,
-      { message: { messageId: 'm', ...(contextId && { contextId }) } },
+      { message: { messageId: 'm', role: 'ROLE_USER', parts: [], ...(contextId && { contextId }) } },
       facts,
     )
   const fails = (answer: unknown) => {
@@ -165,7 +165,9 @@ describe('responses of other servers', () => {
 
   it('to a deletion are all accepted (R-PUSH-6)', () => {
     for (const answer of [{}, null, undefined, 'ok', [1]])
-      expect(jsonrpc.operations.deleteTaskPushNotificationConfig?.decode(answer, {}, facts)).toBeUndefined()
+      expect(
+        jsonrpc.operations.deleteTaskPushNotificationConfig?.decode(answer, { taskId: 't', id: 'c' }, facts),
+      ).toBeUndefined()
   })
 
   it('with lists may be bare arrays, or pages without sizes', () => {
@@ -251,7 +253,7 @@ describe('streams', () => {
 
   it('decode a response that is not a stream as the only element', () => {
     const answer = { message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] } }
-    const whole = rest.operations.sendStreamingMessage?.decode(answer, {}, facts)
+    const whole = rest.operations.sendStreamingMessage?.decode(answer, {} as never, facts)
     expect(open({}).decode({ data: whole })).toEqual([answer])
   })
 })
@@ -312,7 +314,9 @@ describe('cards', () => {
 })
 
 describe('hostile responses', () => {
-  const codecs = [jsonrpc, rest].flatMap((form) => Object.values<{ decode: typeof decodeAny }>(form.operations))
+  const codecs = [jsonrpc, rest].flatMap((form) =>
+    Object.values(form.operations as Record<string, { decode: typeof decodeAny }>),
+  )
   function decodeAny(answer: unknown, request: unknown, given: typeof facts): unknown {
     return [answer, request, given]
   }

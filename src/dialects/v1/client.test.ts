@@ -129,7 +129,7 @@ describe.each(pairsOf(v1Client, v1).map((pair) => [pair.name, pair] as const))('
 })
 
 describe('requests over HTTP+JSON', () => {
-  const request = (operation: Operation, asked: object) => rest.operations[operation]?.encode(asked, facts)
+  const request = (operation: Operation, asked: object) => rest.operations[operation]?.encode(asked as never, facts)
 
   it('name the tenant in the path, not in the body (R-TEN-1)', () => {
     const sent = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
@@ -153,7 +153,7 @@ describe('requests over HTTP+JSON', () => {
 
   it('name the tenant in the request over other bindings', () => {
     expect(jsonrpc.operations.getTask?.encode({ tenant: 't', id: 'x' }, facts)).toEqual({ tenant: 't', id: 'x' })
-    expect(grpc.operations.getExtendedAgentCard?.encode(undefined, facts)).toEqual({})
+    expect(grpc.operations.getExtendedAgentCard?.encode(undefined as never, facts)).toEqual({})
   })
 
   it.each(['', '.', '..'])('cannot change the path: id %j', (wanted) => {

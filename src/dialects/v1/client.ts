@@ -13,6 +13,8 @@ import type {
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
   ListTasksRequest,
+  RequestOf,
+  ResultOf,
   SendMessageRequest,
   SubscribeToTaskRequest,
 } from '../../model/service.js'
@@ -20,8 +22,10 @@ import type { Task } from '../../model/task.js'
 import type {
   ClientDialect,
   RequestCodec,
+  RequestCodecs,
   RestRequest,
   RestRequestCodec,
+  RestRequestCodecs,
   StreamDecoder,
   StreamRequest,
 } from '../client-dialect.js'
@@ -74,18 +78,18 @@ function withTask(config: TaskPushNotificationConfig, { taskId }: Known): TaskPu
   return config.taskId === undefined && taskId !== undefined ? { ...config, taskId } : config
 }
 
-type Decode = RequestCodec['decode']
+type Decode<Result = unknown, Request = unknown> = RequestCodec<Request, Result>['decode']
 
-const decodeTask: Decode = (answer, request, facts): Task =>
+const decodeTask: Decode<Task> = (answer, request, facts) =>
   filledTask(decodeOrThrow(lenient.task, answer), knownFrom(request, facts))
 
-const decodeConfig: Decode = (answer, request, facts): TaskPushNotificationConfig =>
+const decodeConfig: Decode<TaskPushNotificationConfig> = (answer, request, facts) =>
   withTask(decodeOrThrow(pushConfig, answer), knownFrom(request, facts))
 
 /** Leaves a response that is not a stream as it is: the stream decoder reads it as the only element. */
 const asItIs: Decode = (answer) => answer
 
-export const decoders: Readonly<Record<Operation, Decode>> = {
+export const decoders: { readonly [O in Operation]: Decode<ResultOf<O>, RequestOf<O>> } = {
   sendMessage: (answer, request, facts) => filledAnswer(decodeEvent(answer), knownFrom(request, facts)),
   sendStreamingMessage: asItIs,
   subscribeToTask: asItIs,
@@ -164,12 +168,12 @@ function getExtendedCard({ tenant }: GetExtendedAgentCardRequest): RestRequest {
   return get(under(tenant, '/extendedAgentCard'))
 }
 
-/** The service guarantees that a request has its operation's type; the table cannot express that. */
-function of<Request extends object>(make: (request: Request) => RestRequest): RestRequestCodec['encode'] {
-  return (request) => make((request ?? {}) as Request)
+/** JavaScript callers may omit the request. */
+function of<Request extends object>(make: (request: Request) => RestRequest): RestRequestCodec<Request>['encode'] {
+  return (request) => make(request ?? {})
 }
 
-export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']>> = {
+export const restRequests: { readonly [O in Operation]: RestRequestCodec<RequestOf<O>>['encode'] } = {
   sendMessage: of(sendMessage),
   sendStreamingMessage: of(sendStreamingMessage),
   getTask: of(getTask),
@@ -185,22 +189,20 @@ export const restRequests: Readonly<Record<Operation, RestRequestCodec['encode']
 
 const names = Object.keys(table) as Operation[]
 
-function eachOperation<C>(make: (name: Operation) => C): Readonly<Record<Operation, C>> {
-  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Operation, C> // the names are all operations
-}
-
-const methods = eachOperation<string>((name) => table[name].name)
+const methods = Object.fromEntries(names.map((name) => [name, table[name].name])) as Record<Operation, string> // the names are all operations
 
 /** The model is v1.0's JSON: requests are sent unchanged, without members of older versions. */
-const requests = eachOperation<RequestCodec>((name) => ({
-  encode: (request) => toV1Request(name, request),
-  decode: decoders[name],
-}))
+function codec<O extends Operation>(name: O): RequestCodec<RequestOf<O>, ResultOf<O>> {
+  return { encode: (request) => toV1Request(name, request), decode: decoders[name] }
+}
 
-const restOperations = eachOperation<RestRequestCodec>((name) => ({
-  encode: (request, facts) => restRequests[name](toV1Request(name, request), facts),
-  decode: decoders[name],
-}))
+function restCodec<O extends Operation>(name: O): RestRequestCodec<RequestOf<O>, ResultOf<O>> {
+  const encode: RestRequestCodec<RequestOf<O>>['encode'] = restRequests[name]
+  return { encode: (request, facts) => encode(toV1Request(name, request), facts), decode: decoders[name] }
+}
+
+const requests = Object.fromEntries(names.map((name) => [name, codec(name)])) as Required<RequestCodecs>
+const restOperations = Object.fromEntries(names.map((name) => [name, restCodec(name)])) as Required<RestRequestCodecs>
 
 /** The end of the connection is the end of the stream (R-STRM-12). */
 function createDecoder(stream: StreamRequest): StreamDecoder {

@@ -6,6 +6,7 @@ import type { StreamResponse } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import { type Operation, operations } from '../../model/operations.js'
 import type { AgentService, CallContext } from '../../model/service.js'
+import type { Task } from '../../model/task.js'
 import { createGrpcClient, type GrpcClientOptions } from './client.js'
 
 const names = Object.keys(operations) as Operation[]
@@ -49,10 +50,10 @@ const byStatus: Readonly<Record<string, ErrorCode>> = {
   UNAVAILABLE: 'UNAVAILABLE',
 }
 
-function withState(answer: unknown): unknown {
+function withState(answer: unknown): Task {
   const status = isObject(answer) ? answer.status : undefined
   if (!isObject(status) || status.state === undefined) throw invalidField('status.state', 'is required')
-  return answer
+  return answer as unknown as Task
 }
 
 export interface TestClient extends AgentService {

@@ -462,7 +462,7 @@ describe('invalid responses', () => {
   it('an error in a decoder is an invalid response', async () => {
     const { grpc } = plain as { grpc: NonNullable<typeof plain.grpc> } // it has one
     const getTask = { ...grpc.operations.getTask, decode: () => (undefined as never as Task).id }
-    const operations = { ...grpc.operations, getTask } as typeof grpc.operations
+    const operations = { ...grpc.operations, getTask } as unknown as typeof grpc.operations
     await using server = await testGrpc(only({ getTask: async () => task }), v1)
     using client = testClient(server.port, { dialect: { ...plain, grpc: { ...grpc, operations } } })
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({ code: 'INVALID_AGENT_RESPONSE' })
