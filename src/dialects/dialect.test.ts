@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Artifact } from '../model/artifact.js'
 import type { TaskArtifactUpdateEvent } from '../model/event.js'
+import { TextChunks } from '../model/event-json.js'
 import { clientDialects } from './clients.js'
 import { dialectContract } from './dialect.contract.js'
 import { dialectNames } from './dialect.js'
 import { createDialects } from './servers.js'
-import { TextChunks } from './text-chunks.js'
 
 describe('the dialects of this package', () => {
   it('are the same on both sides, and have the published names', () => {
@@ -35,7 +35,15 @@ describe('the chunks of a streamed text', () => {
   it('may alternate between artifacts, and with parts that are more than text', () => {
     const chunks = new TextChunks(toWire)
     for (let number = 0; number < 24; number++) {
-      const parts = number % 5 === 4 ? [{ text: 'x', mediaType: 'text/html' }] : [{ text: `chunk ${number}` }]
+      const text = `chunk ${number}`
+      const others = [
+        [{ text, mediaType: 'text/html' }],
+        [{ text, own: 1 }],
+        [{ text }, { text }],
+        [{ data: text }],
+        [],
+      ]
+      const parts = (number % 4 === 3 ? others[(number - 3) / 4] : undefined) ?? [{ text }]
       const artifact = { artifactId: number % 12 < 6 ? 'a' : 'b', parts }
       const update = { ...about, lastChunk: number === 23, artifact }
       expect(chunks.encode(update, number)).toBe(JSON.stringify(toWire(update, number)))

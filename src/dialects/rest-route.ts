@@ -19,7 +19,7 @@ type Router = (method: string, path: string) => Match | undefined
 
 export function createRouter(routes: readonly RestRoute[]): Router {
   const compiled = routes.map(compile).sort((a, b) => Number(isAction(b.route)) - Number(isAction(a.route)))
-  return (method, path) => {
+  const search: Router = (method, path) => {
     for (const { route, pattern, names } of compiled) {
       if (route.method !== method) continue
       const match = pattern.exec(path)
@@ -33,6 +33,14 @@ export function createRouter(routes: readonly RestRoute[]): Router {
     }
     return undefined
   }
+  // Paths without parameters, such as those of all sends, are found without running the patterns.
+  const exact = new Map<string, Map<string, Match | undefined>>()
+  for (const { method, path } of routes) {
+    if (path.includes('{')) continue
+    const paths = exact.get(method) ?? new Map<string, Match | undefined>()
+    exact.set(method, paths.set(path, search(method, path)))
+  }
+  return (method, path) => exact.get(method)?.get(path) ?? search(method, path)
 }
 
 function compile(route: RestRoute): CompiledRoute {

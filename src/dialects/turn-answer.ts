@@ -8,7 +8,6 @@ import type { TaskArtifactUpdateEvent } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
 import type { Task, TaskState } from '../model/task.js'
-import { isPlainText } from './text-chunks.js'
 
 export type AnswerSources = readonly (readonly Part[])[]
 
@@ -70,4 +69,8 @@ function joinTexts(parts: readonly Part[]): readonly Part[] {
   }
   close()
   return joined
+}
+
+function isPlainText(part: Part): part is { readonly text: string } {
+  return 'text' in part && part.metadata === undefined && part.mediaType === undefined && part.filename === undefined
 }

@@ -69,19 +69,10 @@ export interface TaskEvent {
   /** When it was committed, in milliseconds since 1970. */
   readonly time: number
   readonly body: EventBody
-  /** See `eventJson`. */
+  /** See `EventJson`. */
   json?: string
 }
 
 export function isPublic(body: EventBody): body is StreamResponse {
   return 'statusUpdate' in body || 'artifactUpdate' in body || 'task' in body || 'message' in body
-}
-
-/**
- * The JSON of an event, encoded once and cached on it: the store writes, and every v1.0 reader receives, the same text.
- * (A separate `WeakMap` cost 10 % of the time in garbage collection.)
- */
-export function eventJson(event: TaskEvent): string {
-  event.json ??= JSON.stringify(event.body)
-  return event.json
 }

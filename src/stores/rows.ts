@@ -1,5 +1,6 @@
 /** Conversion between rows of the SQL stores and the model. A state is stored as its index in `taskStates`; do not reorder them. */
-import { type EventBody, eventJson, type TaskEvent } from '../model/event.js'
+import type { EventBody, TaskEvent } from '../model/event.js'
+import { EventJson } from '../model/event-json.js'
 import { type TaskState, taskStates } from '../model/task.js'
 import type { DeadLetter, NewPushConfig, StoredPushConfig, TaskRecord, Visibility } from './store.js'
 
@@ -81,8 +82,9 @@ export type EventRow = [first: number, last: number, timeMs: number, body: strin
 
 /** Serialises a batch. Events that are serialised for the wire already are reused. */
 export function batchBody(events: readonly TaskEvent[]): string {
+  const json = new EventJson()
   let body = '['
-  for (const [place, event] of events.entries()) body += place === 0 ? eventJson(event) : `,${eventJson(event)}`
+  for (const event of events) body += body === '[' ? json.of(event) : `,${json.of(event)}`
   return `${body}]`
 }
 

@@ -4,6 +4,7 @@
  */
 import { A2AError } from '../../model/errors.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
+import { onlyText, TextChunks } from '../../model/event-json.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
@@ -16,7 +17,6 @@ import { array, boolean, decodeOrThrow, object, optional, required, string, stru
 import type { Frame, StreamCall, StreamEncoder } from '../dialect.js'
 import { FollowedTask, nothing, untilOver } from '../followed-task.js'
 import { codeNamed } from '../peer-error.js'
-import { onlyText, TextChunks } from '../text-chunks.js'
 import { answerOf, endSentence, TurnAnswer } from '../turn-answer.js'
 import { encodePart, part } from '../v0_3/parts.js'
 import { decodeArtifact, encodeArtifact } from '../v0_3/tasks.js'

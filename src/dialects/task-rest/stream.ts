@@ -4,6 +4,7 @@
  */
 
 import type { StreamResponse, TaskArtifactUpdateEvent } from '../../model/event.js'
+import { TextChunks } from '../../model/event-json.js'
 import { isObject } from '../../model/is-object.js'
 import type { SendMessageRequest } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
@@ -13,7 +14,6 @@ import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
 import type { StreamCall, StreamEncoder } from '../dialect.js'
 import { FollowedTask, nothing, untilOver } from '../followed-task.js'
-import { TextChunks } from '../text-chunks.js'
 import { taskOf } from '../v0_1/tasks.js'
 import { decodeError, streamError } from './errors.js'
 import { encodeArtifactEvent, encodeTask, readEvent } from './tasks.js'

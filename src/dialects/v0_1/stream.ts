@@ -3,6 +3,7 @@
  * snapshot at the beginning of the stream gives the indexes of existing artifacts.
  */
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
+import { TextChunks } from '../../model/event-json.js'
 import { isObject } from '../../model/is-object.js'
 import type { Struct } from '../../model/part.js'
 import { isTerminal, type Task, type TaskState } from '../../model/task.js'
@@ -10,7 +11,6 @@ import type { IncomingFrame, StreamDecoder, StreamRequest } from '../client-dial
 import { converted, type Decoder, decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
 import type { Frame, StreamCall, StreamEncoder } from '../dialect.js'
 import { FollowedTask, nothing, untilOver } from '../followed-task.js'
-import { TextChunks } from '../text-chunks.js'
 import {
   decodeTask,
   encodeArtifact,

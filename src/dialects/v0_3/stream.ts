@@ -1,10 +1,11 @@
 /** Encoding of stream events. */
+
+import { TextChunks } from '../../model/event-json.js'
 import type { Operation } from '../../model/operations.js'
 import type { StreamItem } from '../../model/service.js'
 import type { CallFacts, StreamCall, StreamEncoder } from '../dialect.js'
 import { acceptsOnlyEvents } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
-import { TextChunks } from '../text-chunks.js'
 import { encodeEvent } from './tasks.js'
 import { grpcForms, jsonForm, restForms, type Wire, type WireForm } from './wire-form.js'
 

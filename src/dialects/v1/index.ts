@@ -1,5 +1,4 @@
-import { eventJson } from '../../model/event.js'
-import type { StreamItem } from '../../model/service.js'
+import { EventJson } from '../../model/event-json.js'
 import type { Dialect, StreamEncoder } from '../dialect.js'
 import { acceptsOnlyEvents, errorDetails } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
@@ -22,7 +21,7 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
     jsonrpc: {
       methods,
       operations,
-      createStreamEncoder: () => encoder,
+      createStreamEncoder,
       // Only `code`, `message` and `data` (R-ERR-4).
       encodeError: (error) => ({
         code: errors[error.code].jsonrpc,
@@ -37,7 +36,7 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
       routes,
       operations,
       mediaType: 'application/a2a+json',
-      createStreamEncoder: () => encoder,
+      createStreamEncoder,
       // `code` equals the HTTP status (R-ERR-5).
       encodeError(error) {
         const { http: code, grpc: status } = errors[error.code]
@@ -75,9 +74,10 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
 
 export const v1: Dialect = createV1()
 
-const encoder: StreamEncoder = { encode: encodeItem }
-
-/** Uses the shared text, unless an interceptor replaced the event. */
-function encodeItem({ event, source }: StreamItem): string {
-  return source?.body === event ? eventJson(source) : JSON.stringify(event)
+function createStreamEncoder(): StreamEncoder {
+  const json = new EventJson()
+  return {
+    /** Uses the shared text, unless an interceptor replaced the event. */
+    encode: ({ event, source }) => (source?.body === event ? json.of(source) : JSON.stringify(event)),
+  }
 }

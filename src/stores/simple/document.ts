@@ -76,7 +76,7 @@ function readEntry(entry: Entry): Entry {
 }
 
 function serializeEvent({ seq, time, body, json }: TaskEvent): string {
-  // Not `eventJson`, which keeps the text with the event: it can be six times as long as the content.
+  // Not `EventJson`, which keeps the text with the event: it can be six times as long as the content.
   return `{"seq":${seq},"time":${time},"body":${json ?? JSON.stringify(body)}}`
 }
 

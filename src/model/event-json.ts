@@ -1,5 +1,23 @@
-import type { TaskArtifactUpdateEvent } from '../model/event.js'
-import type { Part, TextPart } from '../model/part.js'
+/** Serialisation of events, and of the chunks of a streamed text in any dialect. */
+import type { StreamResponse, TaskArtifactUpdateEvent, TaskEvent } from './event.js'
+
+/**
+ * Serialises events of one task. The JSON of an event is cached on it: the store writes, and every v1.0 reader receives,
+ * the same text. (A separate `WeakMap` cost 10 % of the time in garbage collection.)
+ */
+export class EventJson {
+  readonly #chunks = new TextChunks(asEvent)
+
+  of(event: TaskEvent): string {
+    const { body } = event
+    event.json ??= 'artifactUpdate' in body ? this.#chunks.encode(body.artifactUpdate) : JSON.stringify(body)
+    return event.json
+  }
+}
+
+function asEvent(artifactUpdate: TaskArtifactUpdateEvent): StreamResponse {
+  return { artifactUpdate }
+}
 
 /** Values in place of a text and a number. Both are looked for in the JSON of an event. */
 const textMark = '\0'
@@ -16,9 +34,9 @@ interface Template {
 }
 
 /**
- * Encodes the artifact events of one stream. The chunks of a streamed text differ in their text only, and in a number
- * where the dialect numbers them. So the JSON around these is kept from chunk to chunk. Encoding a chunk takes 0.4 µs
- * this way; building and serialising its objects takes 2 to 4 µs.
+ * Serialises the artifact events of one stream. The chunks of a streamed text differ in their text only, and in a number
+ * where a dialect numbers them. So the JSON around these is kept from chunk to chunk. A chunk takes 0.4 µs this way.
+ * Serialising it takes 1.2 µs in v1.0; building and serialising the objects of another dialect takes 2 to 4 µs.
  */
 export class TextChunks {
   readonly #toWire: (update: TaskArtifactUpdateEvent, number: number) => object
@@ -61,12 +79,10 @@ export class TextChunks {
 /** The text of a chunk that has nothing else. */
 export function onlyText({ artifact: { parts } }: TaskArtifactUpdateEvent): string | undefined {
   const part = parts[0]
-  return parts.length === 1 && part !== undefined && isPlainText(part) ? part.text : undefined
-}
-
-/** Whether a part is a text without further members. */
-export function isPlainText(part: Part): part is TextPart {
-  return 'text' in part && part.metadata === undefined && part.mediaType === undefined && part.filename === undefined
+  if (parts.length !== 1 || part === undefined || !('text' in part)) return undefined
+  // A handler may add members of its own; v1.0 sends them.
+  for (const name in part) if (name !== 'text') return undefined
+  return part.text
 }
 
 /** Whether two chunks differ at most in their parts. */
