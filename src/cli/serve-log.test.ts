@@ -4,7 +4,7 @@ import type { DialectChoice } from '../server/index.js'
 import { echoAgent } from '../testing/echo-agent.js'
 import { bannerLines } from './serve-log.js'
 
-/** What a shell would make of it. */
+/** The text after the shell has parsed it. */
 function parse(line: string): {
   readonly url: string
   readonly headers: Record<string, string>

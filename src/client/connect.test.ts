@@ -279,7 +279,7 @@ describe('connect', () => {
   })
 
   it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
-    'tells refused credentials from missing ones over %s',
+    'distinguishes refused credentials from missing ones over %s',
     async (binding) => {
       await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
       const refusalWith = async (options: ConnectOptions) => {
@@ -387,7 +387,7 @@ describe('connect', () => {
     ],
     ['a token', { httpAuthSecurityScheme: { scheme: 'Bearer' } }, bearerCredential('to-be-kept'), ['to-be-kept']],
     ['a password', { httpAuthSecurityScheme: { scheme: 'Basic' } }, basicCredential('me', 'kept'), [btoa('me:kept')]],
-  ])('redacts %s wherever the agent repeats it (R-SEC-5)', async (_what, scheme, credentials, hidden) => {
+  ])('redacts %s in every message of the agent (R-SEC-5)', async (_what, scheme, credentials, hidden) => {
     await using server = await serveHttp(({ path, headers }, response) => {
       if (path.startsWith('/.well-known'))
         return json(

@@ -25,7 +25,7 @@ async function failure(promise: Promise<unknown>): Promise<TransportError> {
     (error: unknown) => error,
   )
   expect(caught).toBeInstanceOf(TransportError)
-  return caught as TransportError // the line above says so
+  return caught as TransportError // the line above checks the class
 }
 
 describe('createSender', () => {

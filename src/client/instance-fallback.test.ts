@@ -7,7 +7,7 @@ import { InstanceFallback } from './instance-fallback.js'
 
 const context: CallContext = { caller: anonymous, dialect: 'v1' }
 const notFound = () => new A2AError('TASK_NOT_FOUND', 'No task t')
-const away = () => new TransportError('unreachable', 'Nobody listens', { wasSent: false })
+const away = () => new TransportError('unreachable', 'No server listens', { wasSent: false })
 
 /** An instance that has the task, or fails. */
 function instance(name: string, failure?: () => Error) {
@@ -37,7 +37,7 @@ describe('InstanceFallback', () => {
   })
 
   it('does not report a missing task while an instance is unreachable', async () => {
-    await expect(ask(instance('a', away), instance('b', notFound))).rejects.toThrow('Nobody listens')
+    await expect(ask(instance('a', away), instance('b', notFound))).rejects.toThrow('No server listens')
     await expect(ask(instance('a', notFound), instance('b', notFound))).rejects.toThrow('No task t')
   })
 

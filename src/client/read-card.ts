@@ -10,7 +10,7 @@ export interface ReadCard {
   readonly card: AgentCard
   /** The dialect that the card is written in. */
   readonly dialect: DialectName
-  /** The card does not state its version, so the agent may speak an alternative of the dialect. */
+  /** The card does not state its version, so the agent may use an alternative of the dialect. */
   readonly isGuess: boolean
 }
 

@@ -8,7 +8,7 @@ import { all, context, fakeTiming, peer, taskIn } from './scripted.fixture.js'
 
 const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
 const task = taskIn('TASK_STATE_COMPLETED')
-const unreachable = new TransportError('unreachable', 'Nobody listens there')
+const unreachable = new TransportError('unreachable', 'No server listens there')
 
 /** Fails a given number of times, then answers. */
 function failing(times: number, error: unknown) {

@@ -294,6 +294,6 @@ describe('a login at an authorization server', () => {
     expect(view).toMatchObject({ state: 'code', code: { userCode: expect.any(String) } })
     // Deleting the credential ends the pending login.
     await visitor.give(agent.url, 'oidc', null)
-    await eventually(5000, 'the login to be forgotten', async () => !(await visitor.agent(agent.url))?.login)
+    await eventually(5000, 'the login to be removed', async () => !(await visitor.agent(agent.url))?.login)
   })
 })

@@ -42,11 +42,11 @@ describe('access to the console', () => {
   })
 
   it.each([
-    ['a name that leads here by somebody else’s choice', { host: 'evil.example' }],
+    ['a host name of an attacker that resolves to this machine', { host: 'evil.example' }],
     ['a page of another origin', { origin: 'http://evil.example' }],
     ['a page on another port of this machine', { origin: 'http://localhost:1' }],
     ['a site the browser calls foreign', { 'sec-fetch-site': 'cross-site' }],
-    ['another port, as the browser tells it', { 'sec-fetch-site': 'same-site' }],
+    ['another port, as the browser reports it', { 'sec-fetch-site': 'same-site' }],
     ['a request that any page could send', { 'x-dragoman-console': '' }],
   ])('rejects %s', async (_who, headers) => {
     const { cookie } = await begin()

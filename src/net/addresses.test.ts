@@ -77,15 +77,15 @@ describe('classifyHost', () => {
     )
   }
 
-  it('sees through every spelling of 127.0.0.1', () => {
+  it('recognises every notation of 127.0.0.1', () => {
     fc.assert(fc.property(spellings([127, 0, 0, 1]), (host) => classifyHost(host) === 'loopback'))
   })
 
-  it('sees through every spelling of 169.254.169.254', () => {
+  it('recognises every notation of 169.254.169.254', () => {
     fc.assert(fc.property(spellings([169, 254, 169, 254]), (host) => classifyHost(host) === 'link-local'))
   })
 
-  it('never throws, whatever it is given', () => {
+  it('never throws, for any input', () => {
     const anything = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.ipV4Extended(), fc.ipV6(), fc.domain())
     fc.assert(
       fc.property(anything, (host) => {

@@ -24,7 +24,7 @@ async function refusal(promise: Promise<unknown>): Promise<AddressRefused> {
     (error: unknown) => error,
   )
   expect(caught).toBeInstanceOf(AddressRefused)
-  return caught as AddressRefused // the line above says so
+  return caught as AddressRefused // the line above checks the class
 }
 
 /** A name service that gives its answers one after the other, and the last one for ever. */
@@ -151,7 +151,7 @@ describe('checking an address', () => {
 })
 
 describe('dialling', () => {
-  it('dials the address that was checked, whatever the name service says next (DNS rebinding)', async () => {
+  it('dials the checked address, even if the name resolves to another one later (DNS rebinding)', async () => {
     await using inside = await serveHttp((_, response) => response.end('secret'))
     const names = answering(everywhere, ['127.0.0.1'])
     const guarded = dialer({ ...names, httpsOnly: false })
@@ -188,7 +188,7 @@ describe('dialling', () => {
       expect(await (await local.fetch(`http://${host}:${server.port}/`)).text()).toBe('ok')
   })
 
-  it('allows private addresses and http if the options say so', async () => {
+  it('allows private addresses and http with the options for it', async () => {
     await using server = await serveHttp((_, response) => response.end('ok'))
     expect((await refusal(dialer({ allowPrivate: true }).fetch(server.origin))).rule).toBe('scheme')
     expect((await dialer({ allowPrivate: true, httpsOnly: false }).fetch(server.origin)).status).toBe(200)
@@ -249,7 +249,7 @@ describe('dialling', () => {
     expect(await (await guarded.fetch(`http://localhost:${server.port}/`)).text()).toBe('here')
   })
 
-  it('tells TLS the name, and shows a client certificate', async () => {
+  it('passes the name to TLS, and sends a client certificate', async () => {
     const names: unknown[] = []
     const server = createTlsServer(
       { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true },

@@ -43,7 +43,7 @@ describe('RetryBudget', () => {
     const clock = { ms: 1_000 }
     return { clock, budget: new RetryBudget(waiting(), () => clock.ms) }
   }
-  const away = new TransportError('unreachable', 'Nobody listens')
+  const away = new TransportError('unreachable', 'No server listens')
 
   it('retries with increasing delays until its time is over', () => {
     const { clock, budget } = clocked()

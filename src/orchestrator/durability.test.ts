@@ -203,7 +203,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     const life = mortalStore(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
-    // Told by the run, so its task is written down.
+    // The run reported the step, so the store contains its task.
     await until(async () => {
       const { status } = await one.getTask({ id }, callBy())
       return textIn(status.message?.parts ?? []) === 'undo hotel: begun'
@@ -246,7 +246,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     const life = mortalStore(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
-    // Told by the run, so its task is written down.
+    // The run reported the step, so the store contains its task.
     await until(async () => {
       const { status } = await one.getTask({ id }, callBy())
       return textIn(status.message?.parts ?? []) === 'undo hotel: begun'

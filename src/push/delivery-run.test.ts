@@ -13,7 +13,7 @@ const failed: DeliveryOutcome = { result: 'failed', error: 'no', isOverloaded: f
 interface Scene {
   readonly store: MemoryStore
   readonly clock: { ms: number }
-  /** How long things take. */
+  /** The monotonic clock that measures durations. */
   readonly watch: { ms: number }
   readonly sent: Delivery[]
   readonly deadLetters: NewDeadLetter[]

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { Origins } from './origins.js'
 
 const origin = 'https://hook.example'
-const nobody = () => undefined
+const ignored = () => undefined
 
-function fill(origins: Origins, count: number, begin = nobody) {
+function fill(origins: Origins, count: number, begin = ignored) {
   return Array.from({ length: count }, () => origins.enter(origin, begin))
 }
 
@@ -14,7 +14,7 @@ describe('origins', () => {
     const entries = fill(origins, 12)
     expect(entries.slice(0, 10)).toEqual(['go', 'go', ...Array(8).fill('wait')])
     expect(entries.slice(10)).toEqual([{ retryInMs: expect.any(Number) }, { retryInMs: expect.any(Number) }])
-    expect(origins.enter('https://other.example', nobody)).toBe('go')
+    expect(origins.enter('https://other.example', ignored)).toBe('go')
   })
 
   it('begin with the call that waited longest when a place is free', () => {
@@ -30,7 +30,7 @@ describe('origins', () => {
   it('allow one call at a time while all fail, and all again after a success', () => {
     const origins = new Origins({ perOrigin: 4, now: () => 0 })
     for (let n = 0; n < 3; n++) {
-      expect(origins.enter(origin, nobody)).toBe('go')
+      expect(origins.enter(origin, ignored)).toBe('go')
       origins.leave(origin, 10, true)
     }
     const entries = fill(origins, 3)
@@ -48,7 +48,7 @@ describe('origins', () => {
     // A place is taken for a second on average.
     for (let n = 0; n < 100; n++) {
       origins.leave(origin, 1000, false)
-      origins.enter(origin, nobody)
+      origins.enter(origin, ignored)
     }
     const away = fill(origins, 200).map((entry) => (typeof entry === 'object' ? entry.retryInMs : 0))
     expect(away[0]).toBeLessThan(2000)

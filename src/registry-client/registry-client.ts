@@ -72,7 +72,7 @@ export interface RegistryCallOptions {
   readonly signal?: AbortSignal
 }
 
-/** Which changes to watch, and from where. */
+/** Selects the changes to watch, and the revision to start after. */
 export interface WatchRequest {
   /** Revision to continue after. Default: the current one. */
   readonly after?: number

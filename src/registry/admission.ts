@@ -110,7 +110,7 @@ function rateLimited(message: string, retryAfterSeconds: number): RegistryError 
   return new RegistryError('QUOTA', message, { retryAfterSeconds })
 }
 
-/** Nacos clients send credentials in the header `accessToken`, which stands in for the headers of all configured schemes. */
+/** Nacos clients send credentials in the header `accessToken`, which replaces the headers of all configured schemes. */
 function withAccessToken(headers: Headers, schemes: readonly AuthScheme[]): Pick<Headers, 'get'> {
   const token = headers.get('accesstoken')
   if (token === null) return headers

@@ -192,7 +192,7 @@ interface HeldTask {
   readonly isRunnable: boolean
 }
 
-/** Fencing tokens of tasks without a lease and without work are forgotten beyond this number, oldest first. */
+/** Fencing tokens of tasks without a lease and without work are removed beyond this number, oldest first. */
 const maxIdleTokens = 10_000
 
 class ProcessLeases implements LeaseStore {

@@ -16,7 +16,7 @@ const complete: Readonly<Record<Shell, (script: string, line: string) => string>
       `${script}
       COMP_WORDS=(${wordsOf(line)}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _dragoman; printf '%s\\n' "\${COMPREPLY[@]}"`,
     ]).toString(),
-  // What the completion system of an interactive shell would be asked to show.
+  // Records the candidates that the completion system of a shell would show.
   zsh: (script, line) =>
     execFileSync('zsh', [
       '-f',

@@ -140,7 +140,7 @@ async function checkVersion(context: CheckContext, card: AgentCard, entry: Agent
 
 /**
  * Cards of 0.2 and older need not declare their version, and most of their methods have the same names. The methods for
- * webhooks differ, so a request for an unknown webhook tells the versions apart, and changes nothing.
+ * webhooks differ, so a request for an unknown webhook reveals the version and changes nothing.
  */
 async function detectVersion(card: AgentCard, entry: AgentInterface, context: CheckContext): Promise<AgentInterface> {
   if (!(await isUnknownMethod(card, entry, context))) return entry

@@ -40,7 +40,7 @@ describe('credentials from the card', () => {
     ['a password', http('Basic'), basicCredential('ü', 'p:w'), { headers: { authorization: 'Basic w7w6cDp3' } }],
     ['a token', http('bearer'), bearerCredential('t'), { headers: { authorization: 'Bearer t' } }],
     [
-      'a token of somebody else',
+      'a token of another user',
       { openIdConnectSecurityScheme: { openIdConnectUrl: 'https://x.example' } },
       bearerCredential(async () => 't'),
       { headers: { authorization: 'Bearer t' } },

@@ -1,4 +1,4 @@
-/** Cancels a task (E-7): stops its handler wherever it runs, and answers when the task has ended. */
+/** Cancels a task (E-7): stops its handler in any process, and answers when the task has ended. */
 import type { Clock } from '../../model/clock.js'
 import { A2AError } from '../../model/errors.js'
 import type { CallContext, CancelTaskRequest } from '../../model/service.js'

@@ -115,7 +115,7 @@ export class TaskReader {
     return isAllowed ? identity : undefined
   }
 
-  /** A consistent snapshot, wherever the task runs. With a viewer: undefined if it may not see the task. */
+  /** A consistent snapshot of a task in any process. With a viewer: undefined if it may not see the task. */
   async snapshot(
     taskId: string,
     viewer?: Viewer,
