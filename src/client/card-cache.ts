@@ -49,7 +49,7 @@ const defaultSeconds = 60
 const maxSeconds = 24 * 60 * 60
 
 /** Returns how long a response is fresh, or undefined if it must not be stored. */
-export function freshForMs(headers: Headers): number | undefined {
+export function freshForMs(headers: Pick<Headers, 'get'>): number | undefined {
   const control = (headers.get('cache-control') ?? '').toLowerCase()
   if (/\bno-store\b/.test(control)) return undefined
   if (/\bno-cache\b/.test(control)) return 0
@@ -65,7 +65,12 @@ export function conditionalHeaders(cached: CachedCard | undefined): Record<strin
   return cached?.lastModified === undefined ? {} : { 'if-modified-since': cached.lastModified }
 }
 
-export function cachedCard(url: string, raw: unknown, headers: Headers, nowMs: number): CachedCard | undefined {
+export function cachedCard(
+  url: string,
+  raw: unknown,
+  headers: Pick<Headers, 'get'>,
+  nowMs: number,
+): CachedCard | undefined {
   const freshMs = freshForMs(headers)
   if (freshMs === undefined) return undefined
   const etag = headers.get('etag')

@@ -8,7 +8,9 @@
 import { canParseUrl } from '../model/can-parse-url.js'
 import type { AddressRules, NameLookup } from '../net/address-rules.js'
 import { isHost } from '../net/addresses.js'
+import { type ByteReader, readerOf } from '../net/read-at-most.js'
 import { isNode } from '../net/runtime.js'
+import type { HttpRequest, HttpResponse } from '../transports/http-client.js'
 import { type FetchFunction, inProcessFetch } from '../transports/in-process.js'
 import { createGuardedDialer as createBrowserDialer } from './browser-stubs.js'
 import type { ClientCertificate } from './credentials/credential.js'
@@ -28,9 +30,18 @@ export interface ClientDialerOptions {
   readonly lookup?: NameLookup
 }
 
+export type DialedRequest = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'signal'>
+
+/** A response whose body has not been read. */
+export interface DialedResponse extends Pick<HttpResponse, 'status' | 'headers'> {
+  /** Browsers hide status and location of a redirect and report `opaqueredirect` only. */
+  readonly type?: string
+  readonly body: ByteReader | null
+}
+
 export interface ClientDialer {
   /** Follows no redirect. Rejects with `AddressRefused`, or with the error of the connection. */
-  fetch(url: string, init: RequestInit): Promise<Response>
+  send(url: string, request: DialedRequest): Promise<DialedResponse>
   /** Returns the addresses of a host that may be dialled, on Node. Rejects with `AddressRefused`. */
   resolve(host: string): Promise<readonly string[]>
   /** Closes the open connections. */
@@ -39,15 +50,26 @@ export interface ClientDialer {
 
 export function createClientDialer(options: ClientDialerOptions): ClientDialer {
   const { namedOrigins, allowPrivate = false, fetch, handle, certificate, lookup } = options
-  if (handle) return { fetch: inProcessFetch(handle), resolve: async () => [], close: async () => undefined }
+  if (handle) {
+    const answer = inProcessFetch(handle)
+    return { send: sendWith(answer), resolve: async () => [], close: async () => undefined }
+  }
   const allowHosts = namedOrigins
     .flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : []))
     .filter(isHost)
   const rules: AddressRules = { httpsOnly: false, allowHosts, allowPrivate, allowNeighbours: true }
   const open = async () => {
-    if (!isNode()) return createBrowserDialer(rules)
-    const { createGuardedDialer } = await import('#node-dialer')
-    return createGuardedDialer({ ...rules, ...(lookup && { lookup }), ...(certificate && { tls: certificate }) })
+    if (!isNode()) {
+      const dialer = createBrowserDialer(rules)
+      return { ...dialer, send: sendWith(dialer.fetch) }
+    }
+    const { createGuardedDialer, sendRequest } = await import('#node-dialer')
+    const dialer = createGuardedDialer({
+      ...rules,
+      ...(lookup && { lookup }),
+      ...(certificate && { tls: certificate }),
+    })
+    return { ...dialer, send: (url: string, request: DialedRequest) => sendRequest(dialer, url, request) }
   }
   let opened: ReturnType<typeof open> | undefined
   const dialer = () => {
@@ -55,14 +77,29 @@ export function createClientDialer(options: ClientDialerOptions): ClientDialer {
     return opened
   }
   return {
-    async fetch(url, init) {
-      const { check, fetch: guardedFetch } = await dialer()
-      const request: RequestInit = { ...init, redirect: 'manual' }
-      if (!fetch) return await guardedFetch(url, request)
+    async send(url, request) {
+      const { check, send } = await dialer()
+      if (!fetch) return await send(url, request)
       await check(url)
-      return await fetch(url, request)
+      return await sendWith(fetch)(url, request)
     },
     resolve: async (host) => (await dialer()).resolve(host),
     close: async () => (await opened)?.close(),
+  }
+}
+
+function sendWith(fetch: (url: string, init: RequestInit) => Promise<Response>): ClientDialer['send'] {
+  return async (url, { method, headers, body, signal }) => {
+    const response = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      // Never send the cookies of a browser: credentials are passed explicitly.
+      credentials: 'omit',
+      ...(body !== undefined && { body }),
+      ...(signal && { signal }),
+    })
+    const { status, headers: received, type } = response
+    return { status, headers: received, type, body: response.body && readerOf(response.body) }
   }
 }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
 import { TransportError } from '../model/transport-error.js'
 import { userAgent } from '../model/user-agent.js'
@@ -196,6 +196,112 @@ describe('createSender', () => {
       const send = createSender({ namedOrigins: [server.origin], maxBytes: 10 })
       expect((await failure(send(get(server.origin, { isStream: true })))).failure).toBe('refused')
     })
+  })
+
+  describe('event streams', () => {
+    const stream = { 'content-type': 'text/event-stream' }
+    const openStream = async (origin: string) => {
+      const { body } = await createSender({ namedOrigins: [origin] })(get(origin, { isStream: true }))
+      return body ?? expect.fail('The response has no body')
+    }
+    const textOf = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes)
+
+    it('are decompressed as they arrive', async () => {
+      const packed = createGzip()
+      await using server = await serveHttp((_, response) =>
+        packed.pipe(response.writeHead(200, { ...stream, 'content-encoding': 'gzip' })),
+      )
+      const body = openStream(server.origin)
+      packed.write('data: 1\n\n')
+      packed.flush()
+      expect(textOf(await (await body).read())).toBe('data: 1\n\n')
+      packed.end('data: 2\n\n')
+      expect(textOf(await (await body).read())).toBe('data: 2\n\n')
+      expect(await (await body).read()).toBeUndefined()
+    })
+
+    it('stop the peer while they are not read', async () => {
+      const mebibyte = Buffer.alloc(1024 * 1024)
+      let written = 0
+      await using server = await serveHttp(({ path }, response) => {
+        if (path !== '/') return json(response, String(written))
+        response.writeHead(200, stream)
+        const write = () => {
+          while (written < 200) {
+            written += 1
+            if (!response.write(mebibyte)) return response.once('drain', write)
+          }
+          return response.end()
+        }
+        write()
+      })
+      const body = await openStream(server.origin)
+      const send = createSender({ namedOrigins: [server.origin] })
+      const count = async () => Number(await (await send(get(`${server.origin}/count`))).text())
+      // The peer has stopped when many requests in a row see the same number.
+      for (let before = await count(), same = 0; same < 50; ) {
+        const now = await count()
+        same = now === before ? same + 1 : 0
+        before = now
+      }
+      expect(written).toBeLessThan(100)
+      let length = 0
+      for (let piece = await body.read(); piece; piece = await body.read()) length += piece.byteLength
+      expect(length).toBe(200 * mebibyte.byteLength)
+    })
+
+    it('close their connection when the reader leaves', async () => {
+      let closed = () => undefined as unknown
+      const isClosed = new Promise<unknown>((resolve) => {
+        closed = () => resolve(true)
+      })
+      await using server = await serveHttp((_, response) => {
+        response.on('close', () => closed())
+        response.writeHead(200, stream).write('data: 1\n\n')
+      })
+      const body = await openStream(server.origin)
+      await body.read()
+      await body.cancel()
+      expect(await isClosed).toBe(true)
+    })
+
+    it('fail if the connection breaks, after the bytes that arrived', async () => {
+      await using server = await serveHttp((_, response) => {
+        response.writeHead(200, stream).write('data: 1\n\n', () => response.destroy())
+      })
+      const body = await openStream(server.origin)
+      expect(textOf(await body.read())).toBe('data: 1\n\n')
+      await expect(body.read()).rejects.toThrow()
+    })
+
+    it('end with the signal of the caller', async () => {
+      await using server = await serveHttp((_, response) => response.writeHead(200, stream).write('data: 1\n\n'))
+      const controller = new AbortController()
+      const send = createSender({ namedOrigins: [server.origin] })
+      const { body } = await send(get(server.origin, { isStream: true, signal: controller.signal }))
+      await body?.read()
+      const next = body?.read()
+      controller.abort()
+      await expect(next).rejects.toThrow()
+    })
+  })
+
+  it('decompresses bodies, and joins headers that occur several times', async () => {
+    const packed: Readonly<Record<string, (text: string) => Buffer>> = {
+      gzip: gzipSync,
+      deflate: deflateSync,
+      br: brotliCompressSync,
+    }
+    await using server = await serveHttp(({ path }, response) => {
+      const coding = path.slice(1)
+      response.writeHead(200, { 'content-encoding': coding, 'x-many': ['a', 'b'] }).end(packed[coding]?.('\uFEFF"ü"'))
+    })
+    const send = createSender({ namedOrigins: [server.origin] })
+    for (const coding of Object.keys(packed)) {
+      const response = await send(get(`${server.origin}/${coding}`))
+      expect(await response.json()).toBe('ü')
+      expect(response.headers.get('X-Many')).toBe('a, b')
+    }
   })
 
   describe('failures', () => {

@@ -8,11 +8,17 @@ import { clip } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
 import { TransportError, type TransportFailure } from '../model/transport-error.js'
 import { userAgent } from '../model/user-agent.js'
+import { decodeUtf8 } from '../model/utf8.js'
 import { AddressRefused, NotConnected } from '../net/address-rules.js'
-import { readAtMost } from '../net/read-at-most.js'
+import { type ByteReader, collectAtMost, readAtMost } from '../net/read-at-most.js'
 import { isNode } from '../net/runtime.js'
-import type { HttpRequest, HttpSender } from '../transports/http-client.js'
-import { type ClientDialer, type ClientDialerOptions, createClientDialer } from './client-dialer.js'
+import type { HttpRequest, HttpResponse, HttpSender } from '../transports/http-client.js'
+import {
+  type ClientDialer,
+  type ClientDialerOptions,
+  createClientDialer,
+  type DialedResponse,
+} from './client-dialer.js'
 import { logRequest, type WireLog } from './wire-log.js'
 
 /** A request with instructions for the wire log. */
@@ -52,21 +58,20 @@ export function createSender(options: SenderOptions | (SenderLimits & { readonly
   return (request) => send(deps, request)
 }
 
-async function send(deps: SenderDeps, request: GuardedRequest): Promise<Response> {
+async function send(deps: SenderDeps, request: GuardedRequest): Promise<HttpResponse> {
   // Browsers set their own user agent.
   let current = isNode() ? { ...request, headers: { 'user-agent': userAgent, ...request.headers } } : request
   for (let count = 0; ; count++) {
     const response = await exchange(deps, current)
-    if (!isRedirect(response)) return response
-    current = redirected(current, response.headers.get('location'), count)
+    if (!('redirect' in response)) return response
+    current = redirected(current, response.redirect, count)
   }
 }
 
 const maxRedirects = 3
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** Browsers hide status and location of a redirect and report `opaqueredirect` only. */
-function isRedirect({ status, type }: Response): boolean {
+function isRedirect({ status, type }: DialedResponse): boolean {
   return redirectStatuses.has(status) || type === 'opaqueredirect'
 }
 
@@ -94,33 +99,32 @@ function withoutCredentials(headers: HttpRequest['headers']): HttpRequest['heade
 }
 
 /** Sends one request within the limits. Follows no redirect. */
-async function exchange({ dialer, wire, limits }: SenderDeps, request: GuardedRequest): Promise<Response> {
+async function exchange(
+  { dialer, wire, limits }: SenderDeps,
+  request: GuardedRequest,
+): Promise<HttpResponse | { readonly redirect: string | null }> {
   const { method, url, headers, body, signal, isStream = false } = request
   const timeout = startTimeout(limits.headersTimeoutMs)
   const log = wire && logRequest(wire, request)
   try {
-    const response = await dialer.fetch(url, {
+    const response = await dialer.send(url, {
       method,
       headers,
-      // Never send the cookies of a browser: credentials are passed explicitly.
-      credentials: 'omit',
       signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
       ...(body !== undefined && { body }),
     })
     if (isRedirect(response)) {
       await response.body?.cancel()
       log?.answered(response, undefined)
-      return response
+      return { redirect: response.headers.get('location') }
     }
-    if (isStream && isEventStream(response)) return withUrl(log?.streaming(response) ?? response, url)
+    if (isStream && response.body && isEventStream(response))
+      return toHttpResponse(response, url, log?.streaming(response, response.body) ?? response.body)
     timeout.restart(limits.bodyTimeoutMs)
     const bytes = await readAtMost(response, limits.maxBytes)
     if (!bytes) throw refused(`The response of ${new URL(url).host} is larger than ${limits.maxBytes} bytes`)
     log?.answered(response, bytes)
-    const { status, statusText } = response
-    // Statuses such as 204 forbid even an empty body.
-    const copy = new Response(bytes.byteLength > 0 ? bytes : null, { status, statusText, headers: response.headers })
-    return withUrl(copy, url)
+    return toHttpResponse(response, url, bytes)
   } catch (caught) {
     const failure = toTransportError(caught, { url, signal, timeoutMs: timeout.expiredAfterMs })
     log?.failed(failure)
@@ -130,13 +134,33 @@ async function exchange({ dialer, wire, limits }: SenderDeps, request: GuardedRe
   }
 }
 
-function isEventStream({ headers, ok }: Response): boolean {
-  return ok && /^\s*text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+function isEventStream({ headers, status }: DialedResponse): boolean {
+  return isSuccess(status) && /^\s*text\/event-stream\b/i.test(headers.get('content-type') ?? '')
 }
 
-function withUrl(response: Response, url: string): Response {
-  if (response.url !== url) Object.defineProperty(response, 'url', { value: url })
-  return response
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299
+}
+
+/** A response with its body, or with an event stream that is read as it arrives. */
+function toHttpResponse(
+  { status, headers }: DialedResponse,
+  url: string,
+  body: Uint8Array<ArrayBuffer> | ByteReader,
+): HttpResponse {
+  const isRead = body instanceof Uint8Array
+  const bytes = async () => (isRead ? body : await collectAtMost(body, Number.POSITIVE_INFINITY)) ?? new Uint8Array()
+  const text = async () => decodeUtf8(await bytes()).replace(/^\uFEFF/, '')
+  return {
+    status,
+    ok: isSuccess(status),
+    url,
+    headers,
+    body: isRead ? null : body,
+    bytes,
+    text,
+    json: async () => JSON.parse(await text()) as unknown,
+  }
 }
 
 /** A timeout that can be stopped, unlike `AbortSignal.timeout`, which would end streams that have started. */

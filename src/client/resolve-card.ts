@@ -12,7 +12,7 @@ import { isObject } from '../model/is-object.js'
 import { TransportError } from '../model/transport-error.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { classifyHost } from '../net/addresses.js'
-import type { HttpRequest, HttpSender } from '../transports/http-client.js'
+import type { HttpRequest, HttpResponse, HttpSender } from '../transports/http-client.js'
 import { parseJson } from '../transports/read-json.js'
 import { type CachedCard, type CardCache, cachedCard, conditionalHeaders } from './card-cache.js'
 import { type ClientDialer, createClientDialer } from './client-dialer.js'
@@ -167,7 +167,7 @@ function fallbackWarning({ address, origin }: CardLocations, url: string): reado
 
 interface CardResponse {
   readonly raw: unknown
-  readonly headers: Headers
+  readonly headers: HttpResponse['headers']
   readonly finalUrl: string
   readonly warnings: readonly string[]
   /** The request was sent with credentials. */
@@ -203,7 +203,7 @@ function createCardFetch(options: ResolveOptions & { readonly dialer: ClientDial
 export function cardSender(
   send: HttpSender,
   authorize: ResolveOptions['authorize'],
-): (request: HttpRequest) => Promise<{ readonly response: Response; readonly isProtected: boolean }> {
+): (request: HttpRequest) => Promise<{ readonly response: HttpResponse; readonly isProtected: boolean }> {
   const authorized = authorize?.(send)
   return async (request) => {
     const response = await send(request) // has read the whole body, so no connection stays open
@@ -212,7 +212,7 @@ export function cardSender(
   }
 }
 
-function isForbidden({ status }: Response): boolean {
+function isForbidden({ status }: HttpResponse): boolean {
   return status === 401 || status === 403
 }
 
@@ -220,7 +220,7 @@ function rejectsVersion(status: number): boolean {
   return status >= 400 && status < 500 && ![401, 403, 404, 410, 429].includes(status)
 }
 
-async function readResponse(url: string, response: Response, isProtected: boolean): Promise<CardAnswer> {
+async function readResponse(url: string, response: HttpResponse, isProtected: boolean): Promise<CardAnswer> {
   const { status, headers } = response
   if (isForbidden(response)) {
     const code = status === 401 ? 'UNAUTHENTICATED' : 'PERMISSION_DENIED'
@@ -232,7 +232,7 @@ async function readResponse(url: string, response: Response, isProtected: boolea
   if (!response.ok) return { miss: `answers with HTTP ${status}` }
   let raw: unknown
   try {
-    raw = parseJson(new Uint8Array(await response.arrayBuffer()))
+    raw = parseJson(await response.bytes())
   } catch {
     return { miss: 'is not JSON' } // many sites answer every path with their front page
   }

@@ -1,7 +1,9 @@
 /** Log of requests and responses for debugging. Secrets are redacted by header name and by value (R-SEC-5). */
 import type { Binding } from '../model/agent-card.js'
 import type { TransportError } from '../model/transport-error.js'
+import type { ByteReader } from '../net/read-at-most.js'
 import type { GrpcWireEntry } from '../transports/grpc/client.js'
+import type { HttpResponse } from '../transports/http-client.js'
 
 /** One request, response or stream chunk, as `onWire` of `connect` gets it. Secrets are redacted. */
 export interface WireEntry {
@@ -35,10 +37,12 @@ interface LoggedRequest {
   readonly isConfidential?: boolean
 }
 
+type ResponseHead = Pick<HttpResponse, 'status' | 'headers'>
+
 interface ExchangeLog {
-  answered(response: Response, bytes: Uint8Array | undefined): void
-  /** Returns the response with a body whose chunks are logged when they are read. */
-  streaming(response: Response): Response
+  answered(response: ResponseHead, bytes: Uint8Array | undefined): void
+  /** Returns a reader that logs the chunks of the body when they are read. */
+  streaming(response: ResponseHead, body: ByteReader): ByteReader
   failed(error: TransportError): void
 }
 
@@ -54,7 +58,7 @@ export function logRequest({ onWire, binding }: WireLog, request: LoggedRequest)
     binding,
     what: `${request.method} ${redact(redactQuery(request.url))}`,
   }
-  const head = ({ status, headers }: Response): WireEntry => ({
+  const head = ({ status, headers }: ResponseHead): WireEntry => ({
     ...base,
     direction: 'response',
     status,
@@ -71,17 +75,18 @@ export function logRequest({ onWire, binding }: WireLog, request: LoggedRequest)
     answered(response, bytes) {
       onWire({ ...head(response), ...(bytes && { body: shown(new TextDecoder().decode(bytes)) }) })
     },
-    streaming(response) {
+    streaming(response, body) {
       onWire(head(response))
       const decoder = new TextDecoder()
-      const tap = new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          onWire({ ...base, direction: 'event', body: redact(decoder.decode(chunk, { stream: true })), ms: ms() })
-          controller.enqueue(chunk)
+      return {
+        async read() {
+          const chunk = await body.read()
+          if (chunk)
+            onWire({ ...base, direction: 'event', body: redact(decoder.decode(chunk, { stream: true })), ms: ms() })
+          return chunk
         },
-      })
-      const { status, statusText, headers } = response
-      return new Response(response.body?.pipeThrough(tap) ?? null, { status, statusText, headers })
+        cancel: () => body.cancel(),
+      }
     },
     failed({ message }) {
       onWire({ ...base, direction: 'response', status: redact(message), ms: ms() })

@@ -14,7 +14,6 @@ import {
 } from '../client/resolve-card.js'
 import { verifyCard } from '../client/verify-card.js'
 import { A2AError } from '../model/errors.js'
-import { readAtMost } from '../net/read-at-most.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
 import { describeError, probeTaskId, understoodCodes } from './connections.js'
 import type { CardView, ProbeStep, ProbeView } from './console-api.js'
@@ -76,8 +75,7 @@ async function readUnversioned(
     const get = cardSender(send, authorize)
     const headers = { accept: 'application/json' }
     const { response } = await get({ method: 'GET', url, headers, signal: AbortSignal.timeout(timeoutMs) })
-    const bytes = response.ok ? await readAtMost(response, maxBytes) : undefined
-    return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as unknown)
+    return response.ok ? await response.json() : undefined
   } catch {
     return undefined
   } finally {

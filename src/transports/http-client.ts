@@ -15,6 +15,7 @@ import { readRetryAfter } from '../model/retry-after.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { traceContextOf } from '../model/trace-context.js'
 import { leftBy, TransportError } from '../model/transport-error.js'
+import type { ByteReader } from '../net/read-at-most.js'
 import { addItems, readable } from './client-response.js'
 import { RepeatedChunks } from './repeated-chunks.js'
 import { readSse, type SseEvent } from './sse-reader.js'
@@ -31,8 +32,22 @@ export interface HttpRequest {
   readonly isStream?: boolean
 }
 
+/** A response. The body of an event stream is read as it arrives; any other has been read, and `body` is null. */
+export interface HttpResponse {
+  readonly status: number
+  /** Whether the status is from 200 to 299. */
+  readonly ok: boolean
+  /** The address after redirects. */
+  readonly url: string
+  readonly headers: { get(name: string): string | null; entries(): Iterable<[string, string]> }
+  readonly body: ByteReader | null
+  bytes(): Promise<Uint8Array<ArrayBuffer>>
+  text(): Promise<string>
+  json(): Promise<unknown>
+}
+
 /** Sends a request, with credentials and within limits. Throws `TransportError` if there is no response. */
-export type HttpSender = (request: HttpRequest) => Promise<Response>
+export type HttpSender = (request: HttpRequest) => Promise<HttpResponse>
 
 export interface HttpClientOptions {
   /** Address of the interface. */
@@ -114,7 +129,7 @@ async function* readStream(
   }
   context.onOpen?.()
   try {
-    for await (const batch of readSse(response.body as ReadableStream<Uint8Array>, limits(options))) {
+    for await (const batch of readSse(response.body, limits(options))) {
       const { read, failure } = frames.readBatch(batch)
       if (read.length > 0) yield read
       if (failure) throw failure.error
@@ -206,7 +221,7 @@ function httpRequest(
   return { ...http, headers, ...(context.signal && { signal: context.signal }) }
 }
 
-async function readBody(response: Response): Promise<unknown> {
+async function readBody(response: HttpResponse): Promise<unknown> {
   const text = await response.text()
   if (text === '') return undefined
   try {
@@ -216,7 +231,7 @@ async function readBody(response: Response): Promise<unknown> {
   }
 }
 
-function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: unknown): unknown {
+function asAnswer(outgoing: OutgoingCall, { status, headers }: HttpResponse, body: unknown): unknown {
   try {
     const result = outgoing.result(status, body)
     return readable(() => outgoing.decode(result))

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { createSender } from '../client/guarded-fetch.js'
 import { withClientDialects } from '../dialects/clients.js'
 import type { StreamResponse } from '../model/event.js'
 import { anonymous } from '../model/service.js'
@@ -13,7 +14,8 @@ const dialect = (name: string) => withClientDialects().get(name) ?? expect.fail(
 /** Reads the frames through a client. */
 async function read(name: string, frames: readonly string[]): Promise<unknown> {
   const body = frames.map((data) => `data: ${data}\n\n`).join('')
-  const send = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  const handle = () => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  const send = createSender({ namedOrigins: [], handle })
   const client = createJsonRpcClient({ url: 'http://agent.example/', dialect: dialect(name), send, facts })
   const events: StreamResponse[] = []
   try {

@@ -1,6 +1,8 @@
 /** Reads server-sent events of any server (RM-STR-5). */
 import { createParser } from 'eventsource-parser'
 import { TransportError } from '../model/transport-error.js'
+import { decodeUtf8 } from '../model/utf8.js'
+import { type ByteReader, readerOf } from '../net/read-at-most.js'
 
 export interface SseEvent {
   readonly id?: string | undefined
@@ -19,7 +21,7 @@ interface SseLimits {
  * the end is dropped, as the standard requires.
  */
 export async function* readSse(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array> | ByteReader,
   { maxEventBytes, silenceMs }: SseLimits,
 ): AsyncGenerator<readonly SseEvent[], void, void> {
   let ready: SseEvent[] = []
@@ -33,12 +35,12 @@ export async function* readSse(
     },
   })
   const decode = createDecoder()
-  const reader = body.getReader()
+  const reader = readerOf(body)
   try {
     for (;;) {
-      const { done, value } = await (silenceMs === undefined ? reader.read() : unlessSilent(reader, silenceMs))
-      if (done) return
-      parser.feed(decode(value))
+      const piece = await (silenceMs === undefined ? reader.read() : unlessSilent(reader, silenceMs))
+      if (!piece) return
+      parser.feed(decode(piece))
       if (ready.length === 0) continue
       const batch = ready
       ready = []
@@ -50,28 +52,20 @@ export async function* readSse(
   }
 }
 
-/**
- * Creates a decoder of UTF-8 in pieces. `TextDecoder` of Node is seven times slower than `Buffer`, so it decodes only
- * pieces that begin or end inside a character, and the first piece, which may have a byte order mark.
- */
+/** Creates a decoder of UTF-8 in pieces. `TextDecoder` is slow, so it decodes only pieces that need it. */
 function createDecoder(): (piece: Uint8Array) => string {
   const decoder = new TextDecoder()
-  // Browsers have no `Buffer`.
-  const { Buffer: NodeBuffer } = globalThis as { readonly Buffer?: typeof Buffer }
+  // The first piece may have a byte order mark. Other pieces may begin or end inside a character.
   let mayBeInside = true
   return (piece) => {
     const beginsInside = mayBeInside
     mayBeInside = (piece.at(-1) ?? 0x80) >= 0x80
-    if (beginsInside || mayBeInside || !NodeBuffer) return decoder.decode(piece, { stream: true })
-    return NodeBuffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString()
+    return beginsInside || mayBeInside ? decoder.decode(piece, { stream: true }) : decodeUtf8(piece)
   }
 }
 
 /** A peer that vanished without closing its connection can only be noticed by its silence. */
-async function unlessSilent(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  silenceMs: number,
-): ReturnType<typeof reader.read> {
+async function unlessSilent(reader: ByteReader, silenceMs: number): Promise<Uint8Array | undefined> {
   let timer: NodeJS.Timeout | undefined
   const silence = new Promise<never>((_, reject) => {
     const fail = () => reject(new TransportError('broken-stream', `The peer sent nothing for ${silenceMs} ms`))

@@ -97,7 +97,6 @@ export function withCredentials(send: HttpSender, authorizer: Authorizer): HttpS
     const response = await send(withAdditions(request, first))
     if (response.status !== 401 || first === nothing) return response
     if (!(await authorizer.refused(first, signal))) return response
-    await response.body?.cancel()
     return send(withAdditions(request, await authorizer.additionsFor(url, signal)))
   }
 }

@@ -177,8 +177,11 @@ async function withDeps<T>(call: FlowCall, run: (deps: FlowDeps) => Promise<T>):
             signal,
             isConfidential: true,
           }
-          const response = await send(request)
-          return found.isAssumed ? withoutIdToken(response) : response
+          const { status, headers: received, text } = await send(request)
+          const answer = await text()
+          const content = found.isAssumed ? withoutIdToken(answer) : answer
+          // Statuses such as 204 forbid even an empty body.
+          return new Response(content === '' ? null : content, { status, headers: [...received.entries()] })
         },
       },
       parameters: { ...parameters, ...(scopes.length > 0 && { scope: scopes.join(' ') }) },
@@ -192,14 +195,12 @@ async function withDeps<T>(call: FlowCall, run: (deps: FlowDeps) => Promise<T>):
 }
 
 /** The library would check it against the issuer, which is not known. The client does not need the user's identity. */
-async function withoutIdToken(response: Response): Promise<Response> {
-  const text = await response.text()
-  const { status, headers } = response
+function withoutIdToken(answer: string): string {
   try {
-    const { id_token: _idToken, ...rest } = JSON.parse(text) as Record<string, unknown> // other JSON values have no such member
-    return new Response(JSON.stringify(rest), { status, headers })
+    const { id_token: _idToken, ...rest } = JSON.parse(answer) as Record<string, unknown> // other JSON values have no such member
+    return JSON.stringify(rest)
   } catch {
-    return new Response(text, { status, headers })
+    return answer
   }
 }
 

@@ -122,13 +122,10 @@ async function fetchMetadata(
 ): Promise<FoundServer> {
   for (const url of urls) {
     const response = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
-    if (!response.ok) {
-      await response.body?.cancel()
-      continue
-    }
+    if (!response.ok) continue
     // Metadata of another origin, after a redirect, are not trusted.
     const isSameOrigin = response.url === '' || new URL(response.url).origin === new URL(url).origin
-    const server = parseMetadata(new Uint8Array(await response.arrayBuffer()))
+    const server = parseMetadata(await response.bytes())
     // The issuer must match, so that a server cannot impersonate another one.
     const isOwn = issuer === undefined ? isIssuedAt(server, url) : withoutSlash(server?.issuer) === withoutSlash(issuer)
     if (!server || !isOwn || !isSameOrigin)
