@@ -7,7 +7,7 @@ import type { Message } from '../model/message.js'
 import type { Part, Struct } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageConfiguration } from '../model/service.js'
 import type { Task, TaskState } from '../model/task.js'
-import type { Verification } from './verify-card.js'
+import type { Verification } from './verification.js'
 
 /** The interface that `connect` chose, and the reasons. */
 export interface Choice {

@@ -1,7 +1,7 @@
 /** Chooses the interfaces of a card to use, and the dialect of each, with reasons (R-CARD-4, RM-CARD-4, R3-CARD-5). */
-import type { ClientDialect } from '../dialects/client-dialect.js'
-import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
-import { bindingsOf, type DialectName } from '../dialects/dialect.js'
+import type { DialectOutline } from '../dialects/client-dialect.js'
+import { type ClientDialects, withClientDialects } from '../dialects/client-dialects.js'
+import type { DialectName } from '../dialects/dialect.js'
 import { type AgentCard, type AgentInterface, type Binding, bindings } from '../model/agent-card.js'
 import { clip } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
@@ -66,9 +66,8 @@ export function chooseInterface(offer: CardOffer, filter: InterfaceFilter): read
 }
 
 /** Makes a choice for an agent whose dialect has no cards (RL-ALL-5). */
-export function chooseWithoutCard(url: string, dialect: ClientDialect, wanted: Binding | undefined): Choice {
-  const { name } = dialect
-  const supported = bindingsOf(dialect)
+export function chooseWithoutCard(url: string, dialect: DialectOutline, wanted: Binding | undefined): Choice {
+  const { name, bindings: supported } = dialect
   const binding = wanted ?? supported[0]
   if (binding === undefined || !supported.includes(binding))
     throw new TransportError(
@@ -77,6 +76,8 @@ export function chooseWithoutCard(url: string, dialect: ClientDialect, wanted: B
     )
   return { dialect: name, binding, url, reasons: [`${name} over ${binding} at ${url}: asked for, no card was read`] }
 }
+
+type Outlines = ClientDialects['outlines']
 
 interface DialectOption {
   readonly dialect: DialectName
@@ -111,7 +112,7 @@ function examine(entry: AgentInterface, offer: CardOffer, filter: InterfaceFilte
   if (binding === undefined) return unusable('unsupported', 'its binding is not supported')
   if (filter.protocol !== undefined && version !== majorMinor(filter.protocol))
     return unusable('option', `only version ${majorMinor(filter.protocol)} was asked for`)
-  const dialects = filter.dialects ?? withClientDialects()
+  const { outlines: dialects } = filter.dialects ?? withClientDialects()
   const known = optionsFor(binding, version, offer, dialects)
   const wanted = filter.dialect === undefined ? undefined : dialects.get(filter.dialect)
   const possible = wanted ? optionsIn(wanted, { binding, version, known, dialects }) : known
@@ -135,14 +136,14 @@ function optionsFor(
   binding: Binding,
   version: string,
   { dialect, isGuess = false }: CardOffer,
-  dialects: ClientDialects,
+  dialects: Outlines,
 ): readonly DialectOption[] {
   const named = dialectOf(version, binding, dialect, dialects)
   // -32601 and 404 show whether an alternative is right (RM-CARD-3).
   const alternatives = (isGuess && dialects.get(dialect)?.card?.alternatives) || []
   const all = [...(named ? [named] : []), ...alternatives.flatMap((name) => dialects.get(name) ?? [])]
   return all.flatMap((each) => {
-    const supported = bindingsOf(each)
+    const { bindings: supported } = each
     const used = supported.includes(binding) ? binding : isGuess ? supported[0] : undefined
     return used ? [{ dialect: each.name, binding: used, isGuess }] : []
   })
@@ -153,10 +154,10 @@ function dialectOf(
   version: string,
   binding: Binding,
   dialect: DialectName,
-  dialects: ClientDialects,
-): ClientDialect | undefined {
+  dialects: Outlines,
+): DialectOutline | undefined {
   const candidates = [...dialects.values()].filter(
-    (each) => (each.versions.includes(version) || each.cardVersion === version) && bindingsOf(each).includes(binding),
+    (each) => (each.versions.includes(version) || each.cardVersion === version) && each.bindings.includes(binding),
   )
   return candidates.find(({ name }) => name === dialect) ?? candidates[0]
 }
@@ -165,17 +166,17 @@ interface KnownOptions {
   readonly binding: Binding
   readonly version: string
   readonly known: readonly DialectOption[]
-  readonly dialects: ClientDialects
+  readonly dialects: Outlines
 }
 
 /** A dialect that cards do not list is used if the user names it and the interface is older than version 1.0. */
 function optionsIn(
-  dialect: ClientDialect,
+  dialect: DialectOutline,
   { binding, version, known, dialects }: KnownOptions,
 ): readonly DialectOption[] {
   const found = known.filter((option) => option.dialect === dialect.name)
   if (found.length > 0) return found
-  const supported = bindingsOf(dialect)
+  const { bindings: supported } = dialect
   const [first] = supported
   if (dialect.isListed || Number.parseInt(version, 10) !== 0 || first === undefined) return []
   // Cards of such versions have one address and no binding.

@@ -11,7 +11,7 @@ import { isHost } from '../net/addresses.js'
 import { type ByteReader, readerOf } from '../net/read-at-most.js'
 import { isNode } from '../net/runtime.js'
 import type { HttpRequest, HttpResponse } from '../transports/http-client.js'
-import { type FetchFunction, inProcessFetch } from '../transports/in-process.js'
+import type { FetchFunction } from '../transports/in-process.js'
 import { createGuardedDialer as createBrowserDialer } from './browser-stubs.js'
 import type { ClientCertificate } from './credentials/credential.js'
 
@@ -51,8 +51,7 @@ export interface ClientDialer {
 export function createClientDialer(options: ClientDialerOptions): ClientDialer {
   const { namedOrigins, allowPrivate = false, fetch, handle, certificate, lookup } = options
   if (handle) {
-    const answer = inProcessFetch(handle)
-    return { send: sendWith(answer), resolve: async () => [], close: async () => undefined }
+    return { send: sendWith(inProcess(handle)), resolve: async () => [], close: async () => undefined }
   }
   const allowHosts = namedOrigins
     .flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : []))
@@ -101,5 +100,14 @@ function sendWith(fetch: (url: string, init: RequestInit) => Promise<Response>):
     })
     const { status, headers: received, type } = response
     return { status, headers: received, type, body: response.body && readerOf(response.body) }
+  }
+}
+
+/** Loads the transport with the first request: web pages rarely have an agent of their own. */
+function inProcess(handle: FetchFunction): (url: string, init: RequestInit) => Promise<Response> {
+  let opened: Promise<ReturnType<typeof inProcess>> | undefined
+  return async (url, init) => {
+    opened ??= import('../transports/in-process.js').then(({ inProcessFetch }) => inProcessFetch(handle))
+    return await (await opened)(url, init)
   }
 }

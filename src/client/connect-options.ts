@@ -10,7 +10,7 @@ import type { CircuitBreakerOptions } from './circuit-breaker.js'
 import type { CredentialSources } from './credentials/credential.js'
 import type { CardResolver } from './resolve-name.js'
 import type { RetryOptions } from './retry.js'
-import { type SignatureOptions, type SignaturePolicy, signaturePolicies } from './verify-card.js'
+import { type SignatureOptions, type SignaturePolicy, signaturePolicies } from './verification.js'
 import type { WireEntry } from './wire-log.js'
 
 /**

@@ -16,28 +16,26 @@
  * Before that, `find-agent.ts` goes from the reference to the card (`resolve-name.ts`, `resolve-card.ts`), its signature
  * (`verify-card.ts`) and the interfaces to use (`choose-interface.ts`). Every request goes through `guarded-fetch.ts`.
  */
-import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
+import { type ClientDialects, withClientDialects } from '../dialects/client-dialects.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { isObject } from '../model/is-object.js'
 import type { Operation } from '../model/operations.js'
 import { assertOptions } from '../model/option-names.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { loadTelemetry } from '../telemetry/api.js'
-import { applicationTracing } from '../telemetry/tracing.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
 import { type ConnectOptions, type ConnectTarget, type ConnectWarning, connectOptionNames } from './connect-options.js'
 import { createConvenience } from './convenience.js'
 import { assertCredentials } from './credentials/credential.js'
 import { type FoundAgent, findInstances } from './find-agent.js'
-import { InstanceFallback } from './instance-fallback.js'
+import type { InstanceFallback } from './instance-fallback.js'
 import { InterfaceFallback } from './interface-fallback.js'
 import { createOpener } from './open-interface.js'
 import { withPolling } from './poll.js'
 import { withReconnect } from './reconnect-stream.js'
 import { assertResolvers } from './resolve-name.js'
 import { systemTiming, withRetries } from './retry.js'
-import { traceCalls } from './trace-calls.js'
 
 /**
  * Connects to an agent of any protocol version: reads its card and chooses an interface that both sides support.
@@ -59,20 +57,16 @@ export async function connect(ref: ConnectTarget, options: ConnectOptions = {}):
   assertTarget(ref)
   assertOptions('connect', options, connectOptionNames)
   const dialects = withClientDialects(options.dialects)
-  assertOptions('connect', { dialect: options.dialect }, { dialect: [...dialects.keys()] })
+  assertOptions('connect', { dialect: options.dialect }, { dialect: [...dialects.outlines.keys()] })
   assertCredentials(options.credentials)
   assertResolvers(options.resolvers)
   const warn = warnWith(options.onWarning)
-  await loadTelemetry()
   const found = await findInstances(ref, options, dialects, warn)
-  const opened = found.map((agent) => openInstance(agent, options, dialects, warn))
-  const instances = new InstanceFallback(opened, ({ interfaces }, reason) => {
-    const { url } = interfaces.current.choice
-    warn({ code: 'instance-fallback', message: `Switched to ${url}: ${reason}`, url })
-  })
+  const opened = await Promise.all(found.map((agent) => openInstance(agent, options, dialects, warn)))
+  const instances = await instancesOf(opened, warn)
   const { agent } = instances.current
   const choice = () => instances.current.interfaces.current.choice
-  const service = withLayers(instances.service(), { agent, choice, options, dialects })
+  const service = await withLayers(instances.service(), { agent, choice, options, dialects })
   const close = async () => {
     await Promise.all(opened.map((each) => each.close()))
   }
@@ -109,14 +103,14 @@ function assertTarget(ref: unknown): void {
   )
 }
 
-function openInstance(
+async function openInstance(
   agent: FoundAgent,
   options: ConnectOptions,
   dialects: ClientDialects,
   warn: (warning: ConnectWarning) => void,
 ) {
   for (const warning of agent.warnings) warn(warning)
-  const opened = agent.choices.map(createOpener(agent, options, dialects))
+  const opened = agent.choices.map(await createOpener(agent, options, dialects))
   const interfaces = new InterfaceFallback(opened, {
     cardUrl: agent.cardUrl,
     onFallback(choice, reason) {
@@ -131,6 +125,21 @@ function openInstance(
   return { agent, interfaces, address: agent.choices[0]?.url ?? '', service: interfaces.service(), close }
 }
 
+type Instance = Awaited<ReturnType<typeof openInstance>>
+
+async function instancesOf(
+  opened: readonly Instance[],
+  warn: (warning: ConnectWarning) => void,
+): Promise<Pick<InstanceFallback<Instance>, 'current' | 'service'>> {
+  const [only, ...others] = opened
+  if (only && others.length === 0) return { current: only, service: () => only.service }
+  const { InstanceFallback } = await import('./instance-fallback.js')
+  return new InstanceFallback(opened, ({ interfaces }, reason) => {
+    const { url } = interfaces.current.choice
+    warn({ code: 'instance-fallback', message: `Switched to ${url}: ${reason}`, url })
+  })
+}
+
 interface LayerDeps {
   readonly agent: FoundAgent
   readonly choice: () => Choice
@@ -138,7 +147,10 @@ interface LayerDeps {
   readonly dialects: ClientDialects
 }
 
-function withLayers(service: AgentService, { agent, choice, options, dialects }: LayerDeps): AgentService {
+async function withLayers(
+  service: AgentService,
+  { agent, choice, options, dialects }: LayerDeps,
+): Promise<AgentService> {
   const { card, cardUrl } = agent
   const { breaker = {}, retry = {} } = options
   const guarded = withCircuitBreaker(service, new CircuitBreaker(breaker, Date.now))
@@ -148,8 +160,9 @@ function withLayers(service: AgentService, { agent, choice, options, dialects }:
   const followed = canStream
     ? withReconnect(retried, retry, systemTiming, dialects)
     : withPolling(retried, systemTiming)
-  const tracing = applicationTracing()
-  return tracing ? traceCalls(followed, tracing, { agent: card.name, card: cardUrl, choice }) : followed
+  if (!(await loadTelemetry())) return followed
+  const { traceCalls } = await import('./trace-calls.js')
+  return traceCalls(followed, { agent: card.name, card: cardUrl, choice })
 }
 
 /** Completes the context of each call, so that callers pass options only. */

@@ -2,8 +2,8 @@
  * Finds the agent that a reference names: reads its card, verifies the signature, chooses the interfaces, and decides which
  * origins get credentials. A name may lead to several instances of one agent.
  */
-import { type ClientDialect, hasCard } from '../dialects/client-dialect.js'
-import { type ClientDialects, newestClient } from '../dialects/clients.js'
+import { type DialectOutline, hasCard } from '../dialects/client-dialect.js'
+import { type ClientDialects, newestClient } from '../dialects/client-dialects.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService } from '../model/service.js'
 import { wasNotSent } from '../model/transport-error.js'
@@ -12,7 +12,6 @@ import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { type ClientDialer, type ClientDialerOptions, createClientDialer } from './client-dialer.js'
 import type { ConnectOptions, ConnectWarning } from './connect-options.js'
 import { certificateOf, sourcesIn } from './credentials/credential.js'
-import { inProcessTarget } from './in-process.js'
 import { authorizeCard, type Callee, dialerOptions, hasGrpc } from './open-interface.js'
 import { cardLocations, type ResolvedCard, resolveCard } from './resolve-card.js'
 import { explainHost, type ResolvedName, resolveName } from './resolve-name.js'
@@ -27,7 +26,8 @@ import {
   trustedOrigins,
   trustedOriginsOfFound,
 } from './trusted-origins.js'
-import { type Verification, verifySignatures } from './verify-card.js'
+import type { Verification } from './verification.js'
+import { verifySignatures } from './verify-card.js'
 
 const maxInstances = 20
 const maxSearchMs = 15_000
@@ -57,7 +57,9 @@ export async function findInstances(
   dialects: ClientDialects,
   warn: (warning: ConnectWarning) => void,
 ): Promise<readonly FoundAgent[]> {
-  const local = await inProcessTarget(ref, options)
+  // Loaded on use, because web pages rarely call agents in the page.
+  const local =
+    typeof ref === 'string' ? undefined : await (await import('./in-process.js')).inProcessTarget(ref, options)
   if (local && 'service' in local) return [agentOfService(local.service, local.card)]
   if (local) {
     // Every address leads to the handler. Its card is not cached: other handlers have the same address.
@@ -69,7 +71,7 @@ export async function findInstances(
     })
     return [{ ...agent, close: async () => void (await Promise.all([agent.close(), local.close?.()])) }]
   }
-  const wanted = options.dialect === undefined ? undefined : dialects.get(options.dialect)
+  const wanted = options.dialect === undefined ? undefined : dialects.outlines.get(options.dialect)
   const isName = typeof ref === 'string' && (wanted === undefined || hasCard(wanted))
   const name: ResolvedName = isName
     ? await resolveName(ref.trim(), options.resolvers ?? [])
@@ -126,7 +128,10 @@ async function find(
 ): Promise<FoundAgent> {
   const { dialect, binding, allowedOrigins = [] } = options
   const cardless = typeof ref === 'string' && source === 'user' ? dialectWithoutCard(ref, dialect, dialects) : undefined
-  if (cardless) return agentWithoutCard(cardless, options)
+  if (cardless) {
+    await dialects.load(cardless.dialect.name)
+    return agentWithoutCard(cardless, options)
+  }
   const reachable = source === 'user' ? undefined : dialableOrigins(source, options)
   const namedOrigin = typeof ref === 'string' && source === 'user' ? cardLocations(ref).origin : undefined
   const cardDialer = reachable
@@ -149,6 +154,8 @@ async function find(
     ...(dialect && { dialect }),
     ...(options.pin !== undefined && { pin: options.pin }),
   })
+  const [first] = choices
+  if (first) await dialects.load(first.dialect)
   const urls = choices.map((choice) => choice.url)
   const { dialer, trusted } = reachable
     ? await trustFound(urls, reachable, options, signature, cardDialer)
@@ -173,7 +180,7 @@ async function find(
     isSecure: resolved.url?.startsWith('https:') ?? false,
     isFound: reachable !== undefined,
     warnings: [
-      ...cardWarnings(resolved, signature),
+      ...(await cardWarnings(resolved, signature, options)),
       ...withheldWarning(urls[0], trusted, options, reachable !== undefined),
     ],
     close: () => dialer.close(),
@@ -192,7 +199,7 @@ async function readCard(
   { dialer, namedOrigin, dialects }: CardSearch,
 ): Promise<ResolvedCard> {
   const { onWire, signal, cache } = options
-  const authorize = namedOrigin === undefined ? undefined : authorizeCard(namedOrigin, options)
+  const authorize = namedOrigin === undefined ? undefined : await authorizeCard(namedOrigin, options)
   const search = {
     dialects,
     ...(authorize && { authorize }),
@@ -227,8 +234,14 @@ function dialerWithCertificate(namedOrigins: readonly string[], options: FindOpt
   return createClientDialer({ ...agentDialerOptions(options), namedOrigins, ...(certificate && { certificate }) })
 }
 
-function cardWarnings({ warnings, report }: ResolvedCard, { state, warning }: Verification): readonly ConnectWarning[] {
-  const errors = report.problems.filter(({ severity }) => severity === 'error')
+async function cardWarnings(
+  { raw, warnings }: ResolvedCard,
+  { state, warning }: Verification,
+  { onWarning }: FindOptions,
+): Promise<readonly ConnectWarning[]> {
+  if (!onWarning) return []
+  const { validateCard } = await import('../dialects/validate-card/index.js')
+  const errors = validateCard(raw).problems.filter(({ severity }) => severity === 'error')
   const [first] = errors
   const more = errors.length > 1 ? `, and ${errors.length - 1} more` : ''
   const problem = first && `The card is not valid: ${first.path || 'card'} ${first.message}${more}`
@@ -259,7 +272,7 @@ function withheldWarning(
 
 interface Cardless {
   readonly url: string
-  readonly dialect: ClientDialect
+  readonly dialect: DialectOutline
 }
 
 /**
@@ -269,9 +282,9 @@ interface Cardless {
 function dialectWithoutCard(ref: string, wanted: string | undefined, dialects: ClientDialects): Cardless | undefined {
   const [first = ref] = cardLocations(ref).urls
   const address = first.split('/.well-known/', 1).join()
-  for (const dialect of dialects.values()) {
+  for (const dialect of dialects.outlines.values()) {
     if (hasCard(dialect) || (wanted !== undefined && wanted !== dialect.name)) continue
-    const path = Object.values(dialect.jsonrpc?.paths ?? {}).find((each) => address.endsWith(each))
+    const path = dialect.paths?.find((each) => address.endsWith(each))
     if (path !== undefined) return { url: address.slice(0, -path.length), dialect }
     if (wanted !== undefined) return { url: address, dialect }
   }

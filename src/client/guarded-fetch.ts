@@ -19,7 +19,7 @@ import {
   createClientDialer,
   type DialedResponse,
 } from './client-dialer.js'
-import { logRequest, type WireLog } from './wire-log.js'
+import type { WireLog } from './wire-log.js'
 
 /** A request with instructions for the wire log. */
 export interface GuardedRequest extends HttpRequest {
@@ -104,8 +104,8 @@ async function exchange(
   request: GuardedRequest,
 ): Promise<HttpResponse | { readonly redirect: string | null }> {
   const { method, url, headers, body, signal, isStream = false } = request
+  const log = wire && (await import('./wire-log.js')).logRequest(wire, request)
   const timeout = startTimeout(limits.headersTimeoutMs)
-  const log = wire && logRequest(wire, request)
   try {
     const response = await dialer.send(url, {
       method,

@@ -2,8 +2,9 @@
 import type { AgentCard } from '../model/agent-card.js'
 import { isObject } from '../model/is-object.js'
 import type { AgentService } from '../model/service.js'
-import type { FetchFunction } from '../transports/in-process.js'
+import { createInProcessClient, type FetchFunction } from '../transports/in-process.js'
 import type { ConnectOptions } from './connect-options.js'
+import { callTimeoutMs } from './open-interface.js'
 
 type InProcessTarget =
   | {
@@ -15,13 +16,15 @@ type InProcessTarget =
     }
   | { readonly service: AgentService; readonly card: AgentCard }
 
-/** Undefined if the reference is an address, a name or a card. */
-export async function inProcessTarget(ref: unknown, options: ConnectOptions): Promise<InProcessTarget | undefined> {
+/** Undefined if the reference is a card. */
+export async function inProcessTarget(ref: object, options: ConnectOptions): Promise<InProcessTarget | undefined> {
   if (typeof ref === 'function') return { handle: ref as FetchFunction, url: localUrl }
-  if (!isObject(ref)) return undefined
-  if (isService(ref)) return { service: ref, card: cardOf(ref, options) }
+  if (isService(ref)) {
+    const card = cardOf(ref, options)
+    return { service: createInProcessClient(ref, { timeoutMs: callTimeoutMs(options) }), card }
+  }
   if (isHandler(ref)) return { handle: (request) => ref.fetch(request), url: ref.agents?.[0]?.url ?? localUrl }
-  if (typeof ref.handler !== 'function' || !isObject(ref.card)) return undefined
+  if (!isObject(ref) || typeof ref.handler !== 'function' || !isObject(ref.card)) return undefined
   const { createHandler } = await import('#handler')
   const handler = await createHandler(ref as never) // an agent: nothing else has a card and a handler
   return { handle: (request) => handler.fetch(request), url: localUrl, close: () => handler.close({ deadlineMs: 0 }) }

@@ -44,14 +44,14 @@ export type { DeviceCode, RedirectReceiver } from './credentials/oauth2-flows.js
 
 // Verify signed cards
 
-export type { PublicKey } from './verify-card.js'
-export {
-  type SignatureOptions,
-  type SignaturePolicy,
-  type Verification,
-  type VerifyOptions,
-  verifyCard,
-} from './verify-card.js'
+export type {
+  PublicKey,
+  SignatureOptions,
+  SignaturePolicy,
+  Verification,
+  VerifyOptions,
+} from './verification.js'
+export { verifyCard } from './verify-card.js'
 
 // Receive webhooks
 

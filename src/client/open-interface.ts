@@ -1,6 +1,6 @@
 /** Opens one interface of an agent as an `AgentService`: the transport of its binding, with headers and credentials. */
 import type { ClientDialect, ClientFacts } from '../dialects/client-dialect.js'
-import type { ClientDialects } from '../dialects/clients.js'
+import type { ClientDialects } from '../dialects/client-dialects.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
@@ -9,25 +9,22 @@ import { loadPackage } from '../model/load-package.js'
 import type { AgentService, StreamItem } from '../model/service.js'
 import { userAgent } from '../model/user-agent.js'
 import { isNode } from '../net/runtime.js'
-import type { GrpcClient, GrpcClientOptions } from '../transports/grpc/client.js'
+import type { GrpcClientOptions } from '../transports/grpc/client.js'
 import type { HttpSender } from '../transports/http-client.js'
-import { createInProcessClient } from '../transports/in-process.js'
 import { createJsonRpcClient } from '../transports/jsonrpc/client.js'
 import { createRestClient } from '../transports/rest/client.js'
 import type { Choice } from './agent-client.js'
 import type { ClientDialer, ClientDialerOptions } from './client-dialer.js'
 import type { ConnectOptions } from './connect-options.js'
 import type { Authorizer } from './credentials/authorizer.js'
-import { createAuthorizer, withCredentials } from './credentials/authorizer.js'
 import { certificateOf, sourcesIn } from './credentials/credential.js'
 import { createSender, type GuardedRequest } from './guarded-fetch.js'
 import { isTrusted, originOf } from './trusted-origins.js'
-import { logGrpc } from './wire-log.js'
 
 /** The agent whose interfaces are opened. */
 export interface Callee {
   readonly card: AgentCard
-  /** A service of this process, which is called in place of an interface. */
+  /** The client of a service in this process, which is called in place of an interface. */
   readonly service?: AgentService
   readonly dialer: ClientDialer
   /** Origins that get headers and credentials. */
@@ -52,27 +49,35 @@ const defaultTimeoutMs = 60_000
 /** The longest delay of `setTimeout`. */
 const maxTimerMs = 0x7fff_ffff
 
+/** The time limit of a call. 0: no limit. */
+export function callTimeoutMs({ timeoutMs = defaultTimeoutMs }: ConnectOptions): number {
+  return Math.min(timeoutMs, maxTimerMs)
+}
+
+/** Loaded on use: calls without credentials do not need it. */
+const loadAuthorizer = () => import('./credentials/authorizer.js')
+
 /** Returns a function that opens interfaces of one agent. They share the credentials. */
-export function createOpener(
+export async function createOpener(
   callee: Callee,
   options: ConnectOptions,
   dialects: ClientDialects,
-): (choice: Choice) => OpenedInterface {
+): Promise<(choice: Choice) => OpenedInterface> {
   const { credentials, headers = {} } = options
-  const timeoutMs = Math.min(options.timeoutMs ?? defaultTimeoutMs, maxTimerMs)
-  const authorizer =
-    credentials &&
-    createAuthorizer(callee.card, credentials, {
-      origins: callee.trusted,
-      sender: (namedOrigins) => createSender({ ...dialerOptions(options), namedOrigins }),
-    })
-  const deps: OpenDeps = { callee, options, dialects, timeoutMs, authorizer }
+  const timeoutMs = callTimeoutMs(options)
+  const credentialed = credentials && (await loadAuthorizer())
+  const authorizer = credentialed?.createAuthorizer(callee.card, credentials, {
+    origins: callee.trusted,
+    sender: (namedOrigins) => createSender({ ...dialerOptions(options), namedOrigins }),
+  })
+  const authorize = (send: HttpSender) =>
+    credentialed && authorizer ? credentialed.withCredentials(send, authorizer) : send
+  const deps: OpenDeps = { callee, options, dialects, timeoutMs, authorizer, authorize }
   return (choice) => {
     const { url, tenant } = choice
-    if (callee.service)
-      return { choice, service: createInProcessClient(callee.service, { timeoutMs }), close: () => undefined }
+    if (callee.service) return { choice, service: callee.service, close: () => undefined }
     const sentHeaders = isTrusted(url, callee.trusted) ? headers : {}
-    const { service, close } = choice.binding === 'GRPC' ? openGrpc(choice, deps, sentHeaders) : openHttp(choice, deps)
+    const { service, close } = open(choice, deps, sentHeaders)
     const sendsHeader = Object.keys(sentHeaders).some((name) => isCredentialHeader(name, callee.card))
     const explained =
       sendsHeader || authorizer?.sendsTo(url)
@@ -88,11 +93,26 @@ interface OpenDeps {
   readonly dialects: ClientDialects
   readonly timeoutMs: number
   readonly authorizer: Authorizer | undefined
+  /** Adds the credentials of the authorizer to requests. */
+  readonly authorize: (send: HttpSender) => HttpSender
 }
 
-function openHttp(choice: Choice, deps: OpenDeps): Pick<OpenedInterface, 'service' | 'close'> {
+type OpenService = Pick<OpenedInterface, 'service' | 'close'>
+
+function open(choice: Choice, deps: OpenDeps, headers: Headers): OpenService {
+  const { dialects } = deps
+  const isGrpc = choice.binding === 'GRPC'
+  const dialect = dialects.loaded(choice.dialect)
+  if (dialect && !isGrpc) return openHttp(choice, dialect, deps)
+  return openOnUse(async () => {
+    const used = await dialects.load(choice.dialect)
+    return isGrpc ? await openGrpc(choice, used, deps, headers) : openHttp(choice, used, deps)
+  })
+}
+
+function openHttp(choice: Choice, dialect: ClientDialect, deps: OpenDeps): OpenService {
   const { binding, url } = choice
-  const { callee, options, dialects, timeoutMs, authorizer } = deps
+  const { callee, options, timeoutMs, authorize } = deps
   const { headers = {}, onWire } = options
   const plain = createSender({
     dialer: callee.dialer,
@@ -103,52 +123,46 @@ function openHttp(choice: Choice, deps: OpenDeps): Pick<OpenedInterface, 'servic
   const send = withHeaders(plain, headers, callee.trusted)
   const given = {
     url,
-    dialect: dialectOf(choice, dialects),
-    send: authorizer ? withCredentials(send, authorizer) : send,
+    dialect,
+    send: authorize(send),
     facts: factsFor(options),
   }
   const service = binding === 'JSONRPC' ? createJsonRpcClient(given) : createRestClient(given)
   return { service, close: () => undefined }
 }
 
-function openGrpc(
-  choice: Choice,
-  { callee, options, dialects, timeoutMs, authorizer }: OpenDeps,
+async function openGrpc(
+  { url }: Choice,
+  dialect: ClientDialect,
+  { callee, options, timeoutMs, authorizer }: OpenDeps,
   headers: Headers,
-): Pick<OpenedInterface, 'service' | 'close'> {
-  const { url } = choice
+): Promise<OpenService> {
   const { credentials, onWire } = options
   const certificate = credentials && certificateOf(sourcesIn(credentials))
-  return openOnUse(async () => {
-    const { createGrpcClient } = await loadPackage('gRPC', '@grpc/grpc-js', import('#grpc-client'))
-    const addresses = callee.isFound && (await callee.dialer.resolve(new URL(originOf(url) ?? url).hostname))
-    const given: GrpcClientOptions = {
-      authority: url,
-      dialect: dialectOf(choice, dialects),
-      facts: factsFor(options),
-      metadata: async () => ({ ...headers, ...(await authorizer?.additionsFor(url))?.headers }),
-      timeoutMs,
-      maxMessageBytes,
-      userAgent,
-      ...(addresses && { addresses }),
-      ...((certificate || callee.isSecure) && { tls: certificate ?? {} }),
-      ...(onWire && { onWire: logGrpc(onWire) }),
-    }
-    return createGrpcClient(given)
-  })
-}
-
-function dialectOf({ dialect }: Choice, dialects: ClientDialects): ClientDialect {
-  return dialects.get(dialect) as ClientDialect // choices are made among them
+  const { createGrpcClient } = await loadPackage('gRPC', '@grpc/grpc-js', import('#grpc-client'))
+  const addresses = callee.isFound && (await callee.dialer.resolve(new URL(originOf(url) ?? url).hostname))
+  const given: GrpcClientOptions = {
+    authority: url,
+    dialect,
+    facts: factsFor(options),
+    metadata: async () => ({ ...headers, ...(await authorizer?.additionsFor(url))?.headers }),
+    timeoutMs,
+    maxMessageBytes,
+    userAgent,
+    ...(addresses && { addresses }),
+    ...((certificate || callee.isSecure) && { tls: certificate ?? {} }),
+    ...(onWire && { onWire: (await import('./wire-log.js')).logGrpc(onWire) }),
+  }
+  return createGrpcClient(given)
 }
 
 function factsFor({ fileBytes }: ConnectOptions): ClientFacts {
   return { newId: () => crypto.randomUUID(), fileBytes }
 }
 
-/** Creates the gRPC client with the first call. */
-function openOnUse(create: () => Promise<GrpcClient>): Pick<OpenedInterface, 'service' | 'close'> {
-  let created: Promise<GrpcClient> | undefined
+/** Opens an interface with the first call. */
+function openOnUse(create: () => Promise<OpenService>): OpenService {
+  let created: Promise<OpenService> | undefined
   const client = () => {
     created ??= create()
     return created
@@ -216,12 +230,16 @@ function isCredentialHeader(name: string, { securitySchemes = {} }: AgentCard): 
  * named. The schemes of the card are not known yet, so credentials are sent the default way. Returns undefined if there is
  * nothing to add.
  */
-export function authorizeCard(origin: string, options: ConnectOptions): ((send: HttpSender) => HttpSender) | undefined {
+export async function authorizeCard(
+  origin: string,
+  options: ConnectOptions,
+): Promise<((send: HttpSender) => HttpSender) | undefined> {
   const { credentials, headers = {} } = options
   const canAdd =
     credentials !== undefined && sourcesIn(credentials).some(({ defaultScheme }) => defaultScheme !== undefined)
   if (!canAdd && Object.keys(headers).length === 0) return undefined
   const trusted = [origin]
+  const { createAuthorizer, withCredentials } = await loadAuthorizer()
   const authorizer = createAuthorizer(cardWithoutSchemes, canAdd ? credentials : undefined, {
     origins: trusted,
     sender: (namedOrigins) => createSender({ ...dialerOptions(options), namedOrigins }),

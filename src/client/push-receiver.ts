@@ -7,7 +7,7 @@
  */
 import type { errors, JWTPayload } from 'jose'
 import type { ClientDialect } from '../dialects/client-dialect.js'
-import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
+import { type ClientDialects, withClientDialects } from '../dialects/client-dialects.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
@@ -82,7 +82,7 @@ export function createPushReceiver(options: PushReceiverOptions): (request: Requ
     await assertToken(request.headers, options.token)
     const body = await digest(bytes)
     const claims = await checkSignature?.(request.headers, body)
-    const deliveries = readDeliveries(parseJson(bytes), dialects)
+    const deliveries = await readDeliveries(parseJson(bytes), dialects)
     assertSameTask(deliveries, claims)
     // An attacker who replays a token can change the delivery id, but not the body.
     const ids = [request.headers.get(deliveryIdHeader) ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
@@ -144,9 +144,10 @@ function assertSameTask(deliveries: readonly PushDelivery[], claims: SignedClaim
 }
 
 /** Reads a body in the first dialect that recognises it. Throws `A2AError` for bodies that are no notification. */
-function readDeliveries(body: unknown, dialects: ClientDialects): readonly PushDelivery[] {
+async function readDeliveries(body: unknown, dialects: ClientDialects): Promise<readonly PushDelivery[]> {
   if (isObject(body)) {
-    for (const { name: dialect, jsonrpc, rest, toPushFrame } of dialects.values()) {
+    for (const dialect of dialects.outlines.keys()) {
+      const { jsonrpc, rest, toPushFrame } = await dialects.load(dialect)
       const data = toPushFrame?.(body)
       const form = data === undefined ? undefined : (jsonrpc ?? rest)
       if (!form) continue

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ClientDialect } from '../dialects/client-dialect.js'
-import { withClientDialects } from '../dialects/clients.js'
+import { withClientDialects } from '../dialects/client-dialects.js'
 import { A2AError } from '../model/errors.js'
 import { taskRestCard, v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
 import { readCard } from './read-card.js'
@@ -25,15 +25,15 @@ describe('readCard', () => {
     ['task-rest', taskRestCard(url)],
     ['task-rest', taskRestCard(url, { authentication: { schemes: ['apiKey'] } })],
     ['v0.1', taskRestCard(url, { defaultInputModes: ['text'] })],
-  ])('detects the dialect of a card: %s (RM-CARD-3, RM-CARD-5)', (dialect, raw) => {
-    const read = readCard(raw)
+  ])('detects the dialect of a card: %s (RM-CARD-3, RM-CARD-5)', async (dialect, raw) => {
+    const read = await readCard(raw)
     expect(read.dialect).toBe(dialect)
     expect(read.card).toMatchObject({ name: 'Agent', supportedInterfaces: [{ url }] })
   })
 
-  it('reads v1.0 cards without optional members', () => {
+  it('reads v1.0 cards without optional members', async () => {
     const raw = { name: 'A', supportedInterfaces: [{ url, protocolBinding: 'GRPC' }], unknown: 1 }
-    expect(readCard(raw).card).toMatchObject({
+    expect((await readCard(raw)).card).toMatchObject({
       description: '',
       supportedInterfaces: [{ url, protocolBinding: 'GRPC', protocolVersion: '1.0' }],
       capabilities: {},
@@ -41,13 +41,13 @@ describe('readCard', () => {
     })
   })
 
-  it('names invalid members', () => {
+  it('names invalid members', async () => {
     const read = () => readCard(v1Card(url, { name: 5 }))
-    expect(read).toThrow(/The card cannot be read: name: must be a string/)
-    expect(read).toThrow(A2AError)
+    await expect(read()).rejects.toThrow(/The card cannot be read: name: must be a string/)
+    await expect(read()).rejects.toThrow(A2AError)
   })
 
-  it('throws only INVALID_AGENT_RESPONSE for any invalid card', () => {
+  it('throws only INVALID_AGENT_RESPONSE for any invalid card', async () => {
     const keys = fc.constantFrom(
       'name',
       'url',
@@ -58,10 +58,10 @@ describe('readCard', () => {
       '__proto__',
     )
     const cards = fc.oneof(fc.jsonValue(), fc.dictionary(keys, fc.jsonValue()))
-    fc.assert(
-      fc.property(cards, (raw) => {
+    await fc.assert(
+      fc.asyncProperty(cards, async (raw) => {
         try {
-          readCard(raw)
+          await readCard(raw)
         } catch (caught) {
           expect(caught).toMatchObject({ name: 'A2AError', code: 'INVALID_AGENT_RESPONSE' })
         }
@@ -69,28 +69,30 @@ describe('readCard', () => {
     )
   })
 
-  it('reports errors of a dialect as INVALID_AGENT_RESPONSE, and skips one that fails to recognise', () => {
+  it('reports errors of a dialect as INVALID_AGENT_RESPONSE, and skips one that fails to recognise', async () => {
     const cause = new RangeError('bug')
     const fail = () => {
       throw cause
     }
-    const v1 = withClientDialects().get('v1') as ClientDialect
+    const v1 = await withClientDialects().load('v1')
     const dialectWith = (recognise: () => 'certain', name = 'own') =>
       withClientDialects([{ ...v1, name, card: { ...v1.card, recognise, decode: fail } } as ClientDialect])
-    expect(readCard(v1Card(url), dialectWith(fail)).dialect).toBe('v1')
-    const own = new Map([...dialectWith(() => 'certain')].filter(([name]) => name === 'own'))
-    expect(() => readCard(v1Card(url), own)).toThrow(
-      expect.objectContaining({ name: 'A2AError', code: 'INVALID_AGENT_RESPONSE', cause }),
-    )
+    expect((await readCard(v1Card(url), dialectWith(fail))).dialect).toBe('v1')
+    await expect(
+      readCard(
+        v1Card(url),
+        dialectWith(() => 'certain'),
+      ),
+    ).rejects.toThrow(expect.objectContaining({ name: 'A2AError', code: 'INVALID_AGENT_RESPONSE', cause }))
   })
 
-  it('rejects URLs longer than 4,096 characters', () => {
+  it('rejects URLs longer than 4,096 characters', async () => {
     const long = `https://agent.example/${'/'.repeat(4096)}`
-    expect(() => readCard(v1Card(long))).toThrow('supportedInterfaces[0].url is longer')
-    expect(() => readCard(v0_3Card(long))).toThrow('is longer than 4096 characters')
+    await expect(readCard(v1Card(long))).rejects.toThrow('supportedInterfaces[0].url is longer')
+    await expect(readCard(v0_3Card(long))).rejects.toThrow('is longer than 4096 characters')
     const flows = { clientCredentials: { tokenUrl: long, scopes: {} } }
     const securitySchemes = { someUrl: { oauth2SecurityScheme: { flows } } }
-    expect(() => readCard(v1Card(url, { securitySchemes }))).toThrow('clientCredentials.tokenUrl is longer')
-    expect(readCard(v1Card(url, { iconUrl: `data:,${'x'.repeat(5000)}` })).dialect).toBe('v1')
+    await expect(readCard(v1Card(url, { securitySchemes }))).rejects.toThrow('clientCredentials.tokenUrl is longer')
+    expect((await readCard(v1Card(url, { iconUrl: `data:,${'x'.repeat(5000)}` }))).dialect).toBe('v1')
   })
 })

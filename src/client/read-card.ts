@@ -1,6 +1,6 @@
 /** Reads a card of any dialect into the model (RM-CARD-3). */
-import type { ClientCardForm } from '../dialects/client-dialect.js'
-import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
+import type { ClientCardForm, DialectOutline } from '../dialects/client-dialect.js'
+import { type ClientDialects, withClientDialects } from '../dialects/client-dialects.js'
 import type { DialectName } from '../dialects/dialect.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
@@ -14,10 +14,11 @@ export interface ReadCard {
   readonly isGuess: boolean
 }
 
-/** Decodes a card. Throws `A2AError` with `INVALID_AGENT_RESPONSE` if the value is not a card. */
-export function readCard(raw: unknown, dialects: ClientDialects = withClientDialects()): ReadCard {
+/** Decodes a card. Rejects with `A2AError` and `INVALID_AGENT_RESPONSE` if the value is not a card. */
+export async function readCard(raw: unknown, dialects: ClientDialects = withClientDialects()): Promise<ReadCard> {
   if (!isObject(raw)) throw new A2AError('INVALID_AGENT_RESPONSE', 'A card must be a JSON object')
-  const { dialect, form, isGuess } = recognise(raw, dialects)
+  const { dialect, isGuess } = recognise(raw, dialects)
+  const form = (await dialects.load(dialect)).card as ClientCardForm // it recognised the card
   try {
     const card = form.decode(raw)
     assertShortUrls(card)
@@ -52,16 +53,15 @@ function assertShortUrls({ supportedInterfaces, securitySchemes = {} }: AgentCar
 /** Returns the dialect that is most certain; of several, the first. */
 function recognise(raw: Readonly<Record<string, unknown>>, dialects: ClientDialects) {
   for (const sureness of ['certain', 'likely', 'possible'] as const) {
-    for (const { name, card } of dialects.values()) {
-      if (card && surenessOf(card, raw) === sureness)
-        return { dialect: name, form: card, isGuess: sureness !== 'certain' }
+    for (const { name, card } of dialects.outlines.values()) {
+      if (card && surenessOf(card, raw) === sureness) return { dialect: name, isGuess: sureness !== 'certain' }
     }
   }
   throw new A2AError('INVALID_AGENT_RESPONSE', 'The card cannot be read: it is not a card of any supported version')
 }
 
 /** A dialect that throws does not recognise the card. */
-function surenessOf(form: ClientCardForm, raw: Readonly<Record<string, unknown>>) {
+function surenessOf(form: NonNullable<DialectOutline['card']>, raw: Readonly<Record<string, unknown>>) {
   try {
     return form.recognise(raw)
   } catch {

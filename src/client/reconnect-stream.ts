@@ -5,7 +5,7 @@
  *
  * A stream is complete if its last state ends it, or if the agent sent a message.
  */
-import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
+import { type ClientDialects, withClientDialects } from '../dialects/client-dialects.js'
 import { batchesOf, items } from '../model/batches.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { isTerminal, type Task, type TaskState } from '../model/task.js'
@@ -135,7 +135,7 @@ async function* reopen(
   try {
     const resumed: CallContext = seq === undefined ? rest : { ...rest, resumeAfter: seq }
     // A subscription without the task does not show the events that were missed.
-    const showsTask = rest.dialect === undefined || !dialects.get(rest.dialect)?.omitsTaskOnSubscribe
+    const showsTask = rest.dialect === undefined || !dialects.outlines.get(rest.dialect)?.omitsTaskOnSubscribe
     if (showsTask && (yield* resubscribe(service.subscribeToTask({ id }, resumed), seq !== undefined))) return
   } catch (error) {
     task = await taskAfterRefusal(service, id, rest, error)

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import { validateCard } from '../dialects/validate-card/index.js'
 import { createCardCache, freshForMs } from './card-cache.js'
 import { v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
 import { connect } from './connect.js'
@@ -43,7 +44,7 @@ describe('resolveCard', () => {
     await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
     const resolved = await resolveCard(`127.0.0.1:${server.port}`)
     expect(resolved).toMatchObject({ dialect: 'v1', url: server.origin + newer, origin: server.origin, warnings: [] })
-    expect(resolved.report.isValid).toBe(true)
+    expect(validateCard(resolved.raw).isValid).toBe(true)
     expect(resolved.raw).toEqual(v1Card(server.origin))
     expect(server.seen[0]?.headers).toMatchObject({ 'a2a-version': '1.0', accept: 'application/json' })
   })

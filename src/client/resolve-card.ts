@@ -2,9 +2,8 @@
  * Reads the card at an address, in any protocol version. A card is data from another party: its size is limited before it
  * is parsed, and nothing in it is acted upon here.
  */
-import { type ClientDialects, newestVersion } from '../dialects/clients.js'
+import { type ClientDialects, newestVersion } from '../dialects/client-dialects.js'
 import type { DialectName } from '../dialects/dialect.js'
-import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
@@ -52,7 +51,6 @@ export interface ResolvedCard {
   readonly dialect: DialectName
   /** The card does not name its version, so the agent may use another one. */
   readonly isGuess: boolean
-  readonly report: CardReport
   readonly warnings: readonly string[]
 }
 
@@ -60,21 +58,20 @@ const maxCardBytes = 1024 * 1024
 
 /** Reads the card at an address such as `localhost:8001`, or takes the card that is passed. */
 export async function resolveCard(ref: string | object, options: ResolveOptions = {}): Promise<ResolvedCard> {
-  if (typeof ref !== 'string') return decodeCard(ref, [], options.dialects)
+  if (typeof ref !== 'string') return await decodeCard(ref, [], options.dialects)
   const locations = cardLocations(ref)
   const { origin } = locations
   const dialer = options.dialer ?? createClientDialer({ ...options, namedOrigins: [origin] })
   const { raw, url, warnings } = await findCard(locations, { ...options, dialer })
-  return { ...decodeCard(raw, warnings, options.dialects), url, origin }
+  return { ...(await decodeCard(raw, warnings, options.dialects)), url, origin }
 }
 
-function decodeCard(
+async function decodeCard(
   raw: unknown,
   warnings: readonly string[],
   dialects?: ClientDialects,
-): Omit<ResolvedCard, 'url' | 'origin'> {
-  const { card, dialect, isGuess } = readCard(raw, dialects)
-  return { card, raw, dialect, isGuess, report: validateCard(raw), warnings }
+): Promise<Omit<ResolvedCard, 'url' | 'origin'>> {
+  return { ...(await readCard(raw, dialects)), raw, warnings }
 }
 
 interface CardLocations {

@@ -6,7 +6,7 @@ import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { type Operation, operations } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { TransportError } from '../model/transport-error.js'
-import { bindingFacts, type OpenSpan, type Tracing } from '../telemetry/tracing.js'
+import { applicationTracing, bindingFacts, type OpenSpan } from '../telemetry/tracing.js'
 import type { Choice } from './agent-client.js'
 
 interface TracedAgent {
@@ -17,7 +17,10 @@ interface TracedAgent {
   readonly choice: () => Choice
 }
 
-export function traceCalls(service: AgentService, tracing: Tracing, traced: TracedAgent): AgentService {
+/** Returns the service itself if the application registered no tracer. */
+export function traceCalls(service: AgentService, traced: TracedAgent): AgentService {
+  const tracing = applicationTracing()
+  if (!tracing) return service
   const { agent, card, choice } = traced
   const { unary, streaming } = toGeneric(service)
   const start = (operation: Operation, context: CallContext): OpenSpan => {

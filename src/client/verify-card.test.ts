@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { payloadsOf } from '../signing/card-payload.js'
 import { v0_3Card, v1Card } from './cards.fixture.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
-import { type SignedCard, verifySignatures } from './verify-card.js'
+import type { SignedCard } from './verification.js'
+import { verifySignatures } from './verify-card.js'
 
 const origin = 'https://agent.example'
 let pair: jose.GenerateKeyPairResult

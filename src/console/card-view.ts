@@ -13,6 +13,7 @@ import {
   resolveCard,
 } from '../client/resolve-card.js'
 import { verifyCard } from '../client/verify-card.js'
+import { validateCard } from '../dialects/validate-card/index.js'
 import { A2AError } from '../model/errors.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
 import { describeError, probeTaskId, understoodCodes } from './connections.js'
@@ -32,11 +33,11 @@ export async function viewCard(session: Session, ref: string, source: CardSource
   const { allowedOrigins = [], credentials } = options
   const certificate = credentials && certificateOf(sourcesIn(credentials))
   const target = await targetOf(ref, source)
-  const authorize = typeof target === 'string' ? authorizeCard(cardLocations(target).origin, options) : undefined
+  const authorize = typeof target === 'string' ? await authorizeCard(cardLocations(target).origin, options) : undefined
   const access = { ...(certificate && { certificate }), ...(authorize && { authorize }) }
   const resolved = await resolveCard(target, { timeoutMs, ...access })
   const [signature, unversioned] = await Promise.all([verifyCard(resolved), readUnversioned(resolved, access)])
-  const { card, raw, url, report, warnings } = resolved
+  const { card, raw, url, warnings } = resolved
   const offer: { choices: readonly Choice[]; refusal?: string } = { choices: [] }
   try {
     offer.choices = chooseInterface(resolved, { hasGrpc, allowedOrigins }).map(({ isGuess: _, ...choice }) => choice)
@@ -44,7 +45,7 @@ export async function viewCard(session: Session, ref: string, source: CardSource
     offer.refusal = describeError(caught).message
   }
   return {
-    ...{ card, raw, report, signature, warnings, ...offer },
+    ...{ card, raw, report: validateCard(raw), signature, warnings, ...offer },
     ...(url !== undefined && { url }),
     ...(unversioned !== undefined && { unversioned }),
   }

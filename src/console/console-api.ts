@@ -2,7 +2,7 @@
 import type { Choice } from '../client/agent-client.js'
 import type { DeviceCode } from '../client/credentials/oauth2-flows.js'
 import type { PushDelivery } from '../client/push-receiver.js'
-import type { Verification } from '../client/verify-card.js'
+import type { Verification } from '../client/verification.js'
 import type { WireEntry } from '../client/wire-log.js'
 import type { DialectName } from '../dialects/dialect.js'
 import type { CardReport } from '../dialects/validate-card/index.js'

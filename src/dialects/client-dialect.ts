@@ -6,7 +6,7 @@
  * Decoders throw `A2AError` (`INVALID_PARAMS`, with the paths) for malformed responses; the transport turns that into
  * `INVALID_AGENT_RESPONSE`. They tolerate known deviations of peers.
  */
-import type { AgentCard } from '../model/agent-card.js'
+import type { AgentCard, Binding } from '../model/agent-card.js'
 import type { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
@@ -134,6 +134,16 @@ export interface ClientCardForm {
   readonly alternatives?: readonly string[]
 }
 
+/** The part of a client's dialect that chooses an interface. The codecs of older dialects are loaded after that. */
+export interface DialectOutline extends DialectFacts {
+  /** Bindings of its forms; the first one is its default. */
+  readonly bindings: readonly Binding[]
+  /** Paths that name the dialect if an address ends in one of them, for dialects without cards. */
+  readonly paths?: readonly string[]
+  readonly card?: Pick<ClientCardForm, 'recognise' | 'alternatives'>
+  readonly omitsTaskOnSubscribe?: boolean
+}
+
 /** A dialect as the client uses it: how requests are written and responses are read. */
 export interface ClientDialect extends DialectFacts {
   readonly jsonrpc?: JsonRpcClientForm
@@ -153,7 +163,7 @@ export interface ClientDialect extends DialectFacts {
 }
 
 /** Whether agents with this dialect have a card: one in this dialect, or one that lists it. */
-export function hasCard({ card, isListed }: ClientDialect): boolean {
+export function hasCard({ card, isListed }: DialectOutline): boolean {
   return card !== undefined || isListed === true
 }
 

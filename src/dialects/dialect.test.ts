@@ -2,15 +2,29 @@ import { describe, expect, it } from 'vitest'
 import type { Artifact } from '../model/artifact.js'
 import type { TaskArtifactUpdateEvent } from '../model/event.js'
 import { TextChunks } from '../model/event-json.js'
+import { withClientDialects } from './client-dialects.js'
 import { clientDialects } from './clients.js'
 import { dialectContract } from './dialect.contract.js'
-import { dialectNames } from './dialect.js'
+import { bindingsOf, dialectNames } from './dialect.js'
 import { createDialects } from './servers.js'
 
 describe('the dialects of this package', () => {
   it('are the same on both sides, and have the published names', () => {
     expect(createDialects().map(({ name }) => name)).toEqual(dialectNames)
     expect(clientDialects.map(({ name }) => name)).toEqual(dialectNames)
+  })
+
+  it.each(clientDialects)('have an outline that agrees with the codecs: $name', async (dialect) => {
+    const { outlines, load } = withClientDialects()
+    expect([...outlines.keys()]).toEqual(dialectNames)
+    const { bindings, paths = [], card, omitsTaskOnSubscribe, ...facts } = outlines.get(dialect.name) ?? expect.fail()
+    expect(await load(dialect.name)).toBe(dialect)
+    expect(dialect).toMatchObject(facts)
+    expect(bindings).toEqual(bindingsOf(dialect))
+    expect(paths).toEqual(Object.values(dialect.jsonrpc?.paths ?? {}))
+    expect(card?.recognise).toBe(dialect.card?.recognise)
+    expect(card?.alternatives).toEqual(dialect.card?.alternatives)
+    expect(omitsTaskOnSubscribe).toBe(dialect.omitsTaskOnSubscribe)
   })
 })
 

@@ -46,6 +46,7 @@ export type {
 // Inspect the dialects of this package
 
 export { hasTasks } from './client-dialect.js'
-export { clientDialects, newestVersion } from './clients.js'
+export { newestVersion } from './client-dialects.js'
+export { clientDialects } from './clients.js'
 export { bindingsOf, dialectNames } from './dialect.js'
 export { chosenDialects, findDialect, serverDialects } from './servers.js'

@@ -4,7 +4,8 @@
  */
 
 import { readCard } from '../client/read-card.js'
-import { type Verification, verifyCard } from '../client/verify-card.js'
+import type { Verification } from '../client/verification.js'
+import { verifyCard } from '../client/verify-card.js'
 import { newestDialect } from '../dialects/servers.js'
 import { validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
@@ -39,7 +40,7 @@ const verifyTimeoutMs = 5000
 export async function acceptCard(raw: unknown, rules: CardRules): Promise<AcceptedCard> {
   const { sent, published } = measured(raw, rules.limits)
   if (rules.cards === 'valid') assertValid(sent)
-  const read = readSent(sent)
+  const read = await readSent(sent)
   assertWithinLimits(read, rules.limits)
   const card = newestDialect.card?.encode(read) as AgentCard // the newest dialect has a card for every agent
   const [first] = card.supportedInterfaces
@@ -69,9 +70,9 @@ function assertValid(raw: object): void {
   })
 }
 
-function readSent(raw: object): AgentCard {
+async function readSent(raw: object): Promise<AgentCard> {
   try {
-    return readCard(raw).card
+    return (await readCard(raw)).card
   } catch (caught) {
     if (!(caught instanceof A2AError)) throw caught
     const problems: readonly RegistryProblem[] = (caught.details.violations ?? []).map(({ field, description }) => ({

@@ -2,7 +2,7 @@
  * The documents of a registry. Agents (owner and versions of a name), instances (a published card and its URL) and the
  * health of instances are records of one collection, so that one sequence of revisions orders all changes.
  */
-import type { Verification } from '../client/verify-card.js'
+import type { Verification } from '../client/verification.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-messages.js'
 import type { RecordStore } from '../stores/records.js'

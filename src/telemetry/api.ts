@@ -13,8 +13,9 @@ const registered = Symbol.for('opentelemetry.js.api.1')
 let loaded: Api | undefined
 
 /** Loads the API if an application has registered an SDK. Await it before `telemetryApi`. */
-export async function loadTelemetry(): Promise<void> {
+export async function loadTelemetry(): Promise<Api | undefined> {
   if (loaded === undefined && registered in globalThis) loaded = await import('@opentelemetry/api')
+  return loaded
 }
 
 /** Undefined if no SDK was registered when `loadTelemetry` was called. */

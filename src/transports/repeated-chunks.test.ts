@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createSender } from '../client/guarded-fetch.js'
-import { withClientDialects } from '../dialects/clients.js'
+import { clientDialects } from '../dialects/clients.js'
 import type { StreamResponse } from '../model/event.js'
 import { anonymous } from '../model/service.js'
 import { createJsonRpcClient } from './jsonrpc/client.js'
@@ -9,7 +9,8 @@ import { RepeatedChunks } from './repeated-chunks.js'
 
 const request = { message: { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] } }
 const facts = { newId: () => 'made' }
-const dialect = (name: string) => withClientDialects().get(name) ?? expect.fail(`There is no dialect ${name}`)
+const dialect = (name: string) =>
+  clientDialects.find((each) => each.name === name) ?? expect.fail(`There is no dialect ${name}`)
 
 /** Reads the frames through a client. */
 async function read(name: string, frames: readonly string[]): Promise<unknown> {

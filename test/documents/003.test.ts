@@ -125,9 +125,9 @@ const georoute = JSON.parse(
 }
 
 describe('the card', () => {
-  it('of the documents is valid, and is read completely', () => {
+  it('of the documents is valid, and is read completely', async () => {
     expect(validateCard(georoute)).toEqual({ version: 'v0.2', problems: [], isValid: true })
-    const { card, dialect } = readCard(georoute)
+    const { card, dialect } = await readCard(georoute)
     expect(dialect).toBe('v0.3')
     expect(card).toMatchObject({
       name: georoute.name,

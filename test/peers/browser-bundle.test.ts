@@ -5,8 +5,9 @@ import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { type Served, serve } from 'dragoman'
-import { rolldown } from 'rolldown'
+import { type Plugin, rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrixAgent } from '../matrix/scenarios.js'
 
@@ -47,6 +48,35 @@ async function bundle(): Promise<Bundle> {
   return { code, moduleIds, nodeModules, unresolved }
 }
 
+const pageEntry = '\0page'
+
+/** A page that calls agents, and nothing else of the client. */
+const pagePlugin: Plugin = {
+  name: 'page',
+  resolveId: (id) => (id === pageEntry ? id : null),
+  load: (id) => (id === pageEntry ? "export { connect } from 'dragoman/client'" : null),
+}
+
+/** Leaves out modules that are loaded on use. */
+const withoutLoaded: Plugin = {
+  name: 'without modules that are loaded on use',
+  resolveId: (id, _importer, { kind }) => (kind === 'dynamic-import' ? { id, external: true } : null),
+}
+
+/** Bundles a page as bundlers do, with modules that are loaded on use in other files. */
+async function bundlePage(plugins: readonly Plugin[] = []) {
+  const built = await rolldown({
+    input: { client: pageEntry },
+    platform: 'browser',
+    resolve: { conditionNames: ['dragoman-source', 'browser', 'import', 'default'] },
+    plugins: [pagePlugin, ...plugins],
+  })
+  const chunkFileNames = '[name]-[hash].client.mjs' // the script recognises the files of the client by their names
+  const { output } = await built.generate({ format: 'esm', minify: true, entryFileNames: '[name].mjs', chunkFileNames })
+  await built.close()
+  return output
+}
+
 describe('the client, bundled for browsers', () => {
   let made: Bundle
   let served: Served
@@ -66,26 +96,48 @@ describe('the client, bundled for browsers', () => {
   })
 
   it('calls an agent without `process` and `Buffer`', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'dragoman-browser-'))
-    try {
-      await writeFile(join(folder, 'client.mjs'), made.code)
-      await writeFile(join(folder, 'page.mjs'), page(served.url))
-      const { stdout } = await promisify(execFile)(process.execPath, ['page.mjs'], { cwd: folder, timeout: 20_000 })
-      expect(JSON.parse(stdout)).toEqual({
-        binding: 'JSONRPC',
-        answer: 'hello',
-        chunks: ['chunk 1 ', 'chunk 2 ', 'chunk 3 '],
-        second: 'ask\nsecond',
-        missing: 'TASK_NOT_FOUND',
-      })
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
+    expect(await runPage({ 'client.mjs': made.code }, served.url)).toEqual({ dialect: 'v1', ...answers })
+  })
+
+  it('is at most 35 kB for a page that calls agents of v1.0, compressed', async () => {
+    const [entry] = await bundlePage([withoutLoaded])
+    expect(gzipSync(entry.code, { level: 9 }).byteLength).toBeLessThanOrEqual(35_000)
+    const onUse =
+      /dialects\/(?!v1\/)[^/]+\/(?!facts|outline)|opentelemetry|jose|canonicalize|check-signatures|authorizer|wire-log/
+    expect(entry.moduleIds.filter((id) => onUse.test(id))).toEqual([])
+  })
+
+  it('loads older dialects when an agent needs them', async () => {
+    const files = (await bundlePage()).map((each) => [each.fileName, each.type === 'chunk' ? each.code : ''])
+    const seen = await runPage(Object.fromEntries(files), served.url, { dialect: 'v0.3' })
+    expect(seen).toEqual({ dialect: 'v0.3', ...answers })
   })
 })
 
+const answers = {
+  binding: 'JSONRPC',
+  answer: 'hello',
+  chunks: ['chunk 1 ', 'chunk 2 ', 'chunk 3 '],
+  second: 'ask\nsecond',
+  missing: 'TASK_NOT_FOUND',
+}
+
+/** Runs a page with the client in `client.mjs`. Returns the observations of its script. */
+async function runPage(files: Readonly<Record<string, string>>, url: string, options: object = {}): Promise<unknown> {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-browser-'))
+  try {
+    for (const [name, code] of Object.entries(files)) await writeFile(join(folder, name), code)
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    await writeFile(join(folder, 'page.mjs'), page(url, options))
+    const { stdout } = await promisify(execFile)(process.execPath, ['page.mjs'], { cwd: folder, timeout: 20_000 })
+    return JSON.parse(stdout)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
 /** A page's script. The client sees no Node globals (Node's own `fetch` needs them); the script returns its observations. */
-function page(url: string): string {
+function page(url: string, options: object): string {
   return `
     const { stdout } = process
     for (const name of ['process', 'Buffer', 'global', 'require', 'setImmediate', 'clearImmediate']) {
@@ -95,7 +147,7 @@ function page(url: string): string {
       })
     }
     const { connect } = await import('./client.mjs')
-    const agent = await connect(${JSON.stringify(url)})
+    const agent = await connect(${JSON.stringify(url)}, ${JSON.stringify(options)})
     const chunks = []
     for await (const update of agent.stream('chunks 3'))
       if (update.artifactUpdate) chunks.push(update.artifactUpdate.artifact.parts[0].text)
@@ -103,7 +155,7 @@ function page(url: string): string {
     await talk.ask('ask')
     const second = (await talk.ask('second')).text
     const missing = await agent.task('none').get().catch((error) => error.code)
-    const { binding } = agent.choice
-    stdout.write(JSON.stringify({ binding, answer: (await agent.ask('hello')).text, chunks, second, missing }))
+    const { dialect, binding } = agent.choice
+    stdout.write(JSON.stringify({ dialect, binding, answer: (await agent.ask('hello')).text, chunks, second, missing }))
   `
 }

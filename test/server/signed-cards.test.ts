@@ -5,7 +5,8 @@ import { type Audit, createHandler, createSigner, generateSigningKey, type Signe
 import { gate, until } from 'dragoman/testing'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Verification, type VerifyOptions, verifyCard } from '../../src/client/verify-card.js'
+import type { Verification, VerifyOptions } from '../../src/client/verification.js'
+import { verifyCard } from '../../src/client/verify-card.js'
 
 const echo = (rest: object = {}) =>
   agent({ name: 'Echo', description: 'Repeats', ...rest }, async function* ({ text }) {

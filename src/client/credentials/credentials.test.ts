@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { decodeCard } from '../../dialects/v1/card.js'
 import type { AgentCard, SecurityScheme } from '../../model/agent-card.js'
 import { v1Card } from '../cards.fixture.js'
 import { createSender } from '../guarded-fetch.js'
 import { fetchWithNames, json, serveHttp } from '../http-server.fixture.js'
-import { readCard } from '../read-card.js'
 import type { WireEntry } from '../wire-log.js'
 import { createAuthorizer, planCredentials, withCredentials } from './authorizer.js'
 import type { CredentialSource, CredentialSources } from './credential.js'
@@ -15,7 +15,7 @@ const http = (scheme: string) => ({ httpAuthSecurityScheme: { scheme } })
 /** `asks` lists alternative requirements; each one lists the names of the schemes it needs. */
 function cardWith(securitySchemes: Record<string, SecurityScheme>, asks: readonly (readonly string[])[]): AgentCard {
   const securityRequirements = asks.map((names) => ({ schemes: Object.fromEntries(names.map((name) => [name, {}])) }))
-  return readCard(v1Card('https://agent.example', { securitySchemes, securityRequirements })).card
+  return decodeCard(v1Card('https://agent.example', { securitySchemes, securityRequirements }))
 }
 
 async function additions(card: AgentCard, sources: CredentialSources, url = 'https://agent.example/rpc') {
@@ -59,7 +59,7 @@ describe('credentials from the card', () => {
     ['no version, with scopes of the wrong type', { schemes: { token: [7] } }, []],
   ])('are sent for a requirement in the form of %s', async (_form, requirement, scopes) => {
     const wire = v1Card('https://agent.example', { securitySchemes: { token: http('Bearer') } })
-    const { card } = readCard({ ...wire, securityRequirements: [requirement] })
+    const card = decodeCard({ ...wire, securityRequirements: [requirement] })
     expect(card.securityRequirements).toEqual([{ schemes: { token: scopes.length > 0 ? { list: scopes } : {} } }])
     expect((await additions(card, bearerCredential('t'))).headers).toEqual({ authorization: 'Bearer t' })
     // Credentials that match no requirement are an error, unlike a card without requirements.

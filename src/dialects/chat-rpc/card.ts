@@ -2,7 +2,7 @@
 import type { AgentCard } from '../../model/agent-card.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { encodeCard as encodeCardOf03 } from '../v0_3/card.js'
-import { paths } from './operations.js'
+import { paths } from './facts.js'
 
 const json = 'application/json'
 

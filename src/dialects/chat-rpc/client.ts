@@ -5,9 +5,9 @@ import { decodeCard } from '../v0_3/read-card.js'
 import { decodeTask } from '../v0_3/tasks.js'
 import { jsonForm } from '../v0_3/wire-form.js'
 import { decodeError } from './errors.js'
-import { facts } from './facts.js'
+import { paths } from './facts.js'
 import { encodeSendParams } from './messages.js'
-import { paths } from './operations.js'
+import { outline } from './outline.js'
 import { createStreamDecoder } from './stream.js'
 import { decodeResponse } from './tasks.js'
 
@@ -16,7 +16,7 @@ const encode = (request: SendMessageRequest) => encodeSendParams(request)
 const decodeAnswer = (answer: unknown) => decodeTask(answer, jsonForm)
 
 export const chatRpcClient: ClientDialect = {
-  ...facts,
+  ...outline,
   jsonrpc: {
     defaultPath: paths[0],
     methods: {
@@ -41,9 +41,5 @@ export const chatRpcClient: ClientDialect = {
     createStreamDecoder,
     decodeError,
   },
-  // chat-rpc cards are v0.3's, with the path of chat-rpc in the address.
-  card: {
-    recognise: ({ url }) => (typeof url === 'string' && url.endsWith(paths[0]) ? 'possible' : undefined),
-    decode: decodeCard,
-  },
+  card: { ...outline.card, decode: decodeCard },
 }

@@ -10,6 +10,8 @@ export const facts = {
   cardVersion: '0.1',
 } as const satisfies DialectFacts
 
+export const paths = ['/api/v1/a2a', '/a2a/v1'] as const
+
 export const limitations: readonly Limitation[] = [
   {
     direction: 'in',

@@ -3,8 +3,8 @@ import { hybridCard } from '../v0_3/card.js'
 import { exampleMessage } from '../v0_3/wire-form.js'
 import { encodeCard } from './card.js'
 import { encodeError, httpStatus } from './errors.js'
-import { facts, limitations } from './facts.js'
-import { methods, operations, paths } from './operations.js'
+import { facts, limitations, paths } from './facts.js'
+import { methods, operations } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 
 /** 0.3's JSON-RPC at separate paths, with messages as responses and its own stream envelope (RL-L2). */

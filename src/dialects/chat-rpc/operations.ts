@@ -10,7 +10,6 @@ import { decodeSendParams } from './messages.js'
 import { encodeResponse } from './tasks.js'
 
 /** The documents of chat-rpc use both. */
-export const paths = ['/api/v1/a2a', '/a2a/v1'] as const
 
 const send: OperationCodec<SendMessageRequest, SendMessageResponse> = {
   decode: decodeSendParams,

@@ -2,9 +2,9 @@
 import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
 import { decodeHttpError, decodeRpcError } from './errors.js'
-import { facts } from './facts.js'
+import { paths } from './facts.js'
 import { encodeSendParams } from './messages.js'
-import { paths } from './operations.js'
+import { outline } from './outline.js'
 import { createStreamDecoder } from './stream.js'
 import { decodeResponse } from './tasks.js'
 
@@ -26,7 +26,7 @@ const sendMessage: RequestCodec<SendMessageRequest, SendMessageResponse> = {
 const sendStreamingMessage: RequestCodec<SendMessageRequest> = { encode, decode: (answer) => answer }
 
 export const invokeClient: ClientDialect = {
-  ...facts,
+  ...outline,
   rest: {
     operations: {
       sendMessage: posted(paths[0], sendMessage),

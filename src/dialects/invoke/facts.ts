@@ -9,6 +9,8 @@ export const facts = {
   extensionsHeader: 'A2A-Extensions',
 } as const satisfies DialectFacts
 
+export const paths = ['/a2a/invoke', '/a2a/stream'] as const
+
 export const limitations: readonly Limitation[] = [
   {
     direction: 'in',

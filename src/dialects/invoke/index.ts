@@ -1,8 +1,8 @@
 import type { Dialect } from '../dialect.js'
 import { flatErrorDetails } from '../error-details.js'
 import { errors } from './errors.js'
-import { facts, limitations } from './facts.js'
-import { createOperations, methods, paths, routes } from './operations.js'
+import { facts, limitations, paths } from './facts.js'
+import { createOperations, methods, routes } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 import { encodeResponse, encodeResult, type QuestionStatus } from './tasks.js'
 

@@ -1,6 +1,7 @@
 import type { Operation } from '../../model/operations.js'
 import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { OperationCodec, RestRoute } from '../dialect.js'
+import { paths } from './facts.js'
 import { decodeSendParams } from './messages.js'
 import type { Reply } from './tasks.js'
 
@@ -12,8 +13,6 @@ export function createOperations(encodeResult: (response: SendMessageResponse) =
   }
   return { sendMessage: send, sendStreamingMessage: send } as const
 }
-
-export const paths = ['/a2a/invoke', '/a2a/stream'] as const
 
 export const routes: readonly RestRoute[] = [
   { method: 'POST', path: paths[0], operation: 'sendMessage' },

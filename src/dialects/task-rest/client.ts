@@ -3,15 +3,14 @@ import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { CancelTaskRequest, GetTaskRequest, SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
-import type { ClientCardForm, ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
+import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
-import { hasAny, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { get, post, segment } from '../rest-route.js'
 import { asItIs, pushRequests } from '../v0_1/client.js'
 import { decodeCard } from './card.js'
 import { decodeError } from './errors.js'
-import { facts } from './facts.js'
 import { encodeSendBody } from './messages.js'
+import { outline } from './outline.js'
 import { createStreamDecoder } from './stream.js'
 import { readTask, toTask } from './tasks.js'
 
@@ -33,7 +32,7 @@ const cancelTask: RestRequestCodec<CancelTaskRequest, Task> = {
 }
 
 export const taskRestClient: ClientDialect = {
-  ...facts,
+  ...outline,
   rest: {
     operations: {
       sendMessage,
@@ -60,28 +59,8 @@ export const taskRestClient: ClientDialect = {
     createStreamDecoder,
     decodeError,
   },
-  card: { recognise: recogniseCard, decode: decodeCard, alternatives: ['v0.1', 'v0.3'] },
+  card: { ...outline.card, decode: decodeCard },
   toPushFrame: (body) => (isObject(body.status) && typeof body.id === 'string' ? { task: body } : undefined),
-}
-
-const words: ReadonlySet<unknown> = new Set(['text', 'data', 'file'])
-
-/** task-rest cards have modes only in skills, written as words, and no tags. v0.1 cards rarely have that shape. */
-function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
-  if (listsInterfaces(card) || statedVersion(card) !== '') return undefined
-  if (hasAny(card, 'defaultInputModes', 'defaultOutputModes', 'documentationUrl')) return undefined
-  if (isObject(card.capabilities) && hasAny(card.capabilities, 'stateTransitionHistory')) return undefined
-  const areWords = (modes: unknown) =>
-    Array.isArray(modes) && modes.length > 0 && modes.every((mode) => words.has(mode))
-  const skills: unknown = card.skills
-  const isOwn =
-    Array.isArray(skills) &&
-    skills.length > 0 &&
-    skills.every(
-      (skill: unknown) =>
-        isObject(skill) && !hasAny(skill, 'tags') && areWords(skill.inputModes) && areWords(skill.outputModes),
-    )
-  return isOwn ? 'likely' : undefined
 }
 
 function posted<Request, Result>(

@@ -4,13 +4,12 @@ import { isObject } from '../../model/is-object.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
-import type { ClientCardForm, ClientDialect, JsonRpcClientForm, RequestCodec } from '../client-dialect.js'
+import type { ClientDialect, JsonRpcClientForm, RequestCodec } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
-import { hasAny, isVersion, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { decodeCard } from './card.js'
 import { decodeError } from './errors.js'
-import { facts, goFacts } from './facts.js'
 import { encodeSendParams } from './messages.js'
+import { goOutline, outline } from './outline.js'
 import { encodeTaskPushConfig, pushConfig } from './push-config.js'
 import { createStreamDecoder } from './stream.js'
 import { decodeTask } from './tasks.js'
@@ -30,19 +29,6 @@ const methods = {
 
 function jsonrpc(wireForm: WireForm): JsonRpcClientForm {
   return { methods, operations: createRequests(wireForm), createStreamDecoder, decodeError }
-}
-
-/** A card with one address that no other dialect recognises is read as v0.1's. */
-function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
-  const stated = statedVersion(card)
-  if (listsInterfaces(card)) return undefined
-  if (stated === '') return 'possible'
-  return isVersion(stated, '0.1') ? 'certain' : undefined
-}
-
-/** Only the Go library's cards have `iconUri`. */
-function recogniseGoCard(card: Json): ReturnType<ClientCardForm['recognise']> {
-  return recogniseCard(card) === 'possible' && hasAny(card, 'iconUri') ? 'likely' : undefined
 }
 
 function createRequests(wireForm: WireForm): JsonRpcClientForm['operations'] {
@@ -113,18 +99,16 @@ function decodePushConfig(answer: unknown, taskId: string): TaskPushNotification
 }
 
 export const v0_1Client: ClientDialect = {
-  ...facts,
+  ...outline,
   jsonrpc: jsonrpc(standard),
-  card: { recognise: recogniseCard, decode: (card) => decodeCard(card), alternatives: ['v0.3'] },
-  omitsTaskOnSubscribe: true,
+  card: { ...outline.card, decode: (card) => decodeCard(card) },
   toPushFrame: (body) =>
     isObject(body.status) && (typeof body.taskId === 'string' || 'sessionId' in body) ? body : undefined,
 }
 
 /** v0.1 of the community Go library. */
 export const v0_1GoClient: ClientDialect = {
-  ...goFacts,
+  ...goOutline,
   jsonrpc: jsonrpc(go),
-  card: { recognise: recogniseGoCard, decode: (card) => decodeCard(card), alternatives: ['v0.1', 'v0.3'] },
-  omitsTaskOnSubscribe: true,
+  card: { ...goOutline.card, decode: (card) => decodeCard(card) },
 }

@@ -73,6 +73,4 @@ export const goLimitations: readonly Limitation[] = [
   },
   { direction: 'out', what: 'the history of tasks' },
   { direction: 'out', what: 'the documentation URL of the card' },
-  // The states differ from those of v0.1.
-  ...limitations.slice(1),
 ]

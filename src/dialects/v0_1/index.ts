@@ -36,7 +36,8 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
     },
     card: { encode: (card) => encodeCard(card, wireForm) },
     example: { path: '', body: exampleCall('tasks/send', { id: isGo ? 'job-2' : 'job-1', message: exampleMessage }) },
-    limitations: isGo ? goLimitations : limitations,
+    // The states of the Go library differ from those of v0.1.
+    limitations: isGo ? [...goLimitations, ...limitations.slice(1)] : limitations,
   }
 }
 

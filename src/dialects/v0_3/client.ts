@@ -19,7 +19,6 @@ import type {
 import { isTerminal, type Task } from '../../model/task.js'
 import { createStreamDecoder as createChatDecoder, isStreamResult } from '../chat-rpc/stream.js'
 import type {
-  ClientCardForm,
   ClientDialect,
   ClientFacts,
   RequestCodec,
@@ -34,11 +33,10 @@ import { array, decodeOrThrow, object, optional, string } from '../decode.js'
 import { createStreamDecoder, filledAnswer, filledTask, type Known, knownFrom } from '../fill-missing.js'
 import { lenientTaskList } from '../lenient-decoders.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
-import { hasAny, isVersion, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { get, given, post, remove, segment } from '../rest-route.js'
 import { errors } from './errors.js'
-import { facts } from './facts.js'
 import { encodeSendRequest } from './messages.js'
+import { outline } from './outline.js'
 import { encodePushConfig, joinName, lenientPushConfig } from './push-config.js'
 import { decodeCard } from './read-card.js'
 import { decodeEvent, decodeTask, task } from './tasks.js'
@@ -341,7 +339,7 @@ function createJsonRpcStreamDecoder(stream: StreamRequest): StreamDecoder {
 }
 
 export const v0_3Client: ClientDialect = {
-  ...facts,
+  ...outline,
   jsonrpc: {
     methods,
     operations: codecs<RequestCodecs>(jsonRequests, jsonFormFor),
@@ -360,14 +358,6 @@ export const v0_3Client: ClientDialect = {
     createStreamDecoder: streamDecoderOf(grpcFormFor),
     decodeError: readGrpcError,
   },
-  card: { recognise: recogniseCard, decode: decodeCard, alternatives: ['v0.1'] },
+  card: { ...outline.card, decode: decodeCard },
   toPushFrame: (body) => (typeof body.kind === 'string' ? body : undefined),
-}
-
-/** Cards that state another version and one address are read as v0.3's (RM-CARD-5). Only v0.2 and v0.3 name transports. */
-function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
-  const stated = statedVersion(card)
-  if (listsInterfaces(card) || isVersion(stated, '0.1')) return undefined
-  if (stated !== '' || hasAny(card, 'preferredTransport', 'additionalInterfaces')) return 'certain'
-  return hasAny(card, 'securitySchemes') ? 'likely' : undefined
 }
