@@ -1,12 +1,11 @@
-/** Each test fails when Node.js or a dependency changes a member that `node-internals.ts` uses. */
+/** Each test fails when Node.js changes a member that `node-internals.ts` uses. */
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
 import { until } from '../testing/index.js'
-import { http2ServersOf, startTimeoutChecks, unsentBytes } from './node-internals.js'
+import { startTimeoutChecks, unsentBytes } from './node-internals.js'
 
 describe('members that are not documented', () => {
   it('unsentBytes counts the rest of a write that the operating system has taken in part', async () => {
@@ -27,14 +26,6 @@ describe('members that are not documented', () => {
     pair.client.write('GET / HTTP/1.1\r\nhost: a\r\n')
     expect(await text(pair.client)).toMatch(/^HTTP\/1\.1 408 /)
     http.close()
-  })
-
-  it('http2ServersOf finds the server behind a connection injector of grpc-js', () => {
-    const server = new Server()
-    server.createConnectionInjector(ServerCredentials.createInsecure())
-    const found = [...http2ServersOf(server)]
-    server.forceShutdown()
-    expect(found.map((each) => typeof each.on)).toEqual(['function'])
   })
 })
 

@@ -1,9 +1,8 @@
 /**
- * Every use of a member that Node.js or a dependency does not document. Each function states what happens if the member
+ * Every use of a member that Node.js does not document. Each function states what happens if the member
  * changes, and has a test that fails then.
  */
 import type { Server as HttpServer } from 'node:http'
-import type { Http2Server } from 'node:http2'
 import type { Socket } from 'node:net'
 
 /**
@@ -21,10 +20,4 @@ export function unsentBytes(socket: Socket): number {
  */
 export function startTimeoutChecks(server: HttpServer): void {
   server.emit('listening')
-}
-
-/** Finds the HTTP/2 servers inside a server of `@grpc/grpc-js`. If they are kept elsewhere, there are none. */
-export function http2ServersOf(grpcServer: object): Iterable<Http2Server> {
-  const { http2Servers } = grpcServer as { readonly http2Servers?: unknown }
-  return http2Servers instanceof Map ? (http2Servers as ReadonlyMap<Http2Server, unknown>).keys() : []
 }

@@ -2,12 +2,12 @@
 import type { Socket } from 'node:net'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
-import { loadPackage } from '../model/load-package.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
-import type { GrpcServer } from '../transports/grpc/server.js'
+import type { AnswerGrpc } from '../transports/grpc/server.js'
 import type { BindingHandler } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
-import { callerKey, certificateFrom, UnreadAnswers } from './peer-connection.js'
+import type { Http2Server } from './http2.js'
+import { callerKey, certificateOf, UnreadAnswers } from './peer-connection.js'
 
 interface GrpcEndpoint {
   /** Takes over a connection whose unread first bytes are the HTTP/2 preface. */
@@ -20,7 +20,7 @@ const closeGraceMs = 500
 
 /** `assembly` returns undefined until the agents are created. */
 export function createGrpcEndpoint(assembly: () => Assembly | undefined, requestMs: number | undefined): GrpcEndpoint {
-  let server: Promise<GrpcServer> | undefined
+  let server: Promise<Http2Server> | undefined
   return {
     accept(socket) {
       const assembled = assembly()
@@ -30,10 +30,7 @@ export function createGrpcEndpoint(assembly: () => Assembly | undefined, request
       }
       server ??= load(assembled, requestMs)
       server.then(
-        (loaded) => {
-          // The connection may have closed while gRPC was loaded.
-          if (!socket.destroyed) loaded.injectConnection(socket)
-        },
+        (loaded) => loaded.accept(socket),
         (cause: unknown) => {
           // The next connection tries again.
           server = undefined
@@ -49,8 +46,21 @@ export function createGrpcEndpoint(assembly: () => Assembly | undefined, request
   }
 }
 
-async function load({ handlers, admit }: Assembly, requestMs: number | undefined): Promise<GrpcServer> {
-  const { createGrpcServer } = await loadPackage('gRPC', '@grpc/grpc-js', import('../transports/grpc/server.js'))
+async function load(assembly: Assembly, requestMs: number | undefined): Promise<Http2Server> {
+  const [{ createHttp2Server }, answerGrpc] = await Promise.all([import('./http2.js'), loadGrpc(assembly, requestMs)])
+  return createHttp2Server((stream, headers, connection) => {
+    if (isGrpc(headers['content-type'])) answerGrpc(stream, headers, connection)
+    else stream.respond({ ':status': 415 }, { endStream: true })
+  })
+}
+
+/** `application/grpc`, alone or with a suffix or parameters. */
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType?.startsWith('application/grpc') === true
+}
+
+async function loadGrpc({ handlers, admit }: Assembly, requestMs: number | undefined): Promise<AnswerGrpc> {
+  const { createGrpcServer } = await import('../transports/grpc/server.js')
   const byTenant = endpointsByTenant(handlers)
   const [any] = handlers.values()
   if (!any) throw new Error('A port without agents')
@@ -60,8 +70,8 @@ async function load({ handlers, admit }: Assembly, requestMs: number | undefined
     requestMs,
     endpointOf: (tenant) => byTenant.get(tenant) ?? byTenant.get(undefined),
     ...(admit && {
-      admit: (headers, { certificate, address }) =>
-        admit({ headers, url: 'grpc://localhost/', certificate: () => certificateFrom(certificate()), address }),
+      admit: (headers, { socket, address }) =>
+        admit({ headers, url: 'grpc://localhost/', certificate: () => certificateOf(socket), address }),
     }),
     limits: any.limits,
     admitAnswer: (bytes, caller, address) =>

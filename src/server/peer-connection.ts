@@ -23,7 +23,7 @@ function trustedPeer(socket: Partial<TLSSocket>): PeerCertificate | undefined {
   return socket.authorized === true ? socket.getPeerCertificate?.() : undefined
 }
 
-export function certificateFrom(peer: PeerCertificate | undefined): VerifiedCertificate | undefined {
+function certificateFrom(peer: PeerCertificate | undefined): VerifiedCertificate | undefined {
   if (!peer?.raw) return undefined
   const { CN: commonName } = peer.subject as { readonly CN?: string | readonly string[] } // a list if there are several
   return {

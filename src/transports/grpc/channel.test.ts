@@ -14,7 +14,7 @@ const task = { id: 't-1', contextId: 'c-1', status: { state: 'TASK_STATE_COMPLET
 async function encrypted(options: TlsOptions = {}) {
   const inner = await testGrpc({ getTask: async () => task } as unknown as AgentService, v1) // the test calls no other operation
   const listener = createServer({ key, cert: certificate, ALPNProtocols: ['h2'], ...options }, (socket) => {
-    inner.grpc.injectConnection(socket)
+    inner.grpc.accept(socket)
   })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')

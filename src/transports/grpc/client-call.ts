@@ -14,8 +14,8 @@ import { traceContextOf } from '../../model/trace-context.js'
 import { TransportError } from '../../model/transport-error.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
 import { parameterHeaders, positionExtension } from '../transport.js'
+import { aborted } from './client-status.js'
 import type { Rpc } from './messages.js'
-import { aborted } from './status.js'
 
 /** One entry of the wire log. It contains secrets: the receiver must remove them. */
 export interface GrpcWireEntry {

@@ -10,7 +10,7 @@ import { TransportError } from '../../model/transport-error.js'
 import { addItems, readable } from '../client-response.js'
 import { positionExtension } from '../transport.js'
 import type { ClientRpc, Outgoing } from './client-call.js'
-import { aborted, failureOf, statusName } from './status.js'
+import { aborted, failureOf, statusName } from './client-status.js'
 
 export interface Following {
   readonly client: Client

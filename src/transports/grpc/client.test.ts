@@ -311,7 +311,7 @@ describe('the error of a failed gRPC call', () => {
     using client = testClient(port)
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({ failure: 'unreachable' })
     await using server = await testGrpc(only({ getTask: async () => task }), v1)
-    const forward = createServer((socket) => server.grpc.injectConnection(socket)).listen(port, '127.0.0.1')
+    const forward = createServer((socket) => server.grpc.accept(socket)).listen(port, '127.0.0.1')
     try {
       await portOf(forward)
       expect(await until(() => client.getTask({ id: 't-1' }, context).catch(() => undefined))).toEqual(task)

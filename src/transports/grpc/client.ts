@@ -13,9 +13,9 @@ import type { AgentService, CallContext, StreamItem } from '../../model/service.
 import { TransportError } from '../../model/transport-error.js'
 import { readable, unsupported } from '../client-response.js'
 import { type ClientRpc, type Outgoing, type OutgoingOptions, prepare } from './client-call.js'
+import { aborted, failureOf, statusName } from './client-status.js'
 import { decodeBytes, follow } from './client-stream.js'
 import { services } from './messages.js'
-import { aborted, failureOf, statusName } from './status.js'
 
 export type { GrpcWireEntry } from './client-call.js'
 

@@ -15,10 +15,11 @@ import { loadSync } from '@grpc/proto-loader'
 import type { Dialect } from '../../dialects/dialect.js'
 import type { A2AError } from '../../model/errors.js'
 import type { AgentService } from '../../model/service.js'
+import { createHttp2Server, type Http2Server } from '../../server/http2.js'
 import { defaultRequestLimits } from '../read-json.js'
 import { Heartbeats } from '../sse.js'
 import type { BindingHandler } from '../transport.js'
-import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from './server.js'
+import { createGrpcServer, type GrpcServerOptions } from './server.js'
 
 /** ProtoJSON's choices: names for enums, base64 for bytes, absent members stay absent. */
 const loading = { enums: String, bytes: String, longs: Number, defaults: false, oneofs: false } as const
@@ -40,7 +41,7 @@ export interface CallSettings extends CallOptions {
 }
 
 export interface TestGrpc {
-  readonly grpc: GrpcServer
+  readonly grpc: Http2Server
   readonly port: number
   readonly errors: A2AError[]
   readonly client: Client
@@ -74,14 +75,15 @@ export async function testGrpc(
     onError,
     ...more.endpoint,
   }
-  const grpc = createGrpcServer({
+  const answer = createGrpcServer({
     dialects: [dialect],
     endpointOf: () => endpoint,
     limits: endpoint.limits,
     onError,
     ...more.options,
   })
-  const listener = createServer({ noDelay: true }, (socket) => grpc.injectConnection(socket))
+  const grpc = createHttp2Server(answer)
+  const listener = createServer({ noDelay: true }, (socket) => grpc.accept(socket))
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const { port } = listener.address() as AddressInfo // it listens on TCP

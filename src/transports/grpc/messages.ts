@@ -8,6 +8,8 @@ export interface MessageCodec {
   /** Throws if the bytes are not such a message, and `TooManyElements` beyond that number of elements. */
   decode(bytes: Uint8Array, maxElements?: number): object
   encode(message: object): Buffer
+  /** Appends the message, with the prefix of gRPC: a flag for compression and the length. */
+  writeFramed(message: object, writer: Writer): void
 }
 
 export interface Rpc {
@@ -54,6 +56,16 @@ export function messageCodec([read, write]: ReaderAndWriter): MessageCodec {
       const writer = new Writer()
       write(message as never, writer) // dialects make the messages of their own rpcs
       return writer.finish()
+    },
+    writeFramed(message, writer) {
+      const start = writer.beginFrame()
+      try {
+        write(message as never, writer)
+      } catch (error) {
+        writer.dropFrame(start)
+        throw error
+      }
+      writer.endFrame(start)
     },
   }
 }

@@ -1,237 +1,240 @@
-/** Answers one gRPC call. */
-import type { PeerCertificate } from 'node:tls'
-import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
-import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
-import { negotiate } from '../../dialects/negotiate.js'
-import type { AuthResult } from '../../model/admission.js'
-import { A2AError, clip } from '../../model/errors.js'
-import { callUnary } from '../../model/generic-service.js'
-import { isObject } from '../../model/is-object.js'
-import type { Operation } from '../../model/operations.js'
-import { anonymous, type Caller } from '../../model/service.js'
-import { type CallObserver, type CallStart, CallTracker } from '../call-record.js'
-import { type RequestLimits, tooManyElements } from '../read-json.js'
-import {
-  type BindingHandler,
-  type Call,
-  type HeaderReader,
-  type PreparedCall,
-  positionExtension,
-  prepareCall,
-  readVersion,
-} from '../transport.js'
-import type { Rpc } from './messages.js'
-import type { Sessions } from './server-stream.js'
-import { sendStream } from './server-stream.js'
-import { statusOf } from './status.js'
-import { TooManyElements } from './wire.js'
+/** One call of a gRPC client, as the server sees it on its HTTP/2 stream. */
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { HeaderReader } from '../transport.js'
+import type { Deadlines } from './deadlines.js'
+import { acceptedEncodings, RequestReader } from './request-reader.js'
+import { type CallStatus, detailsTrailer, statusCodes } from './status.js'
 
-/** The served agents and their access rules. */
-export interface GrpcAccess {
-  /** Finds the agent of a call by its tenant: gRPC has no paths below an address. */
-  readonly endpointOf: (tenant: string | undefined) => BindingHandler | undefined
-  /** Authenticates a call by its metadata and the client certificate. Absent: every caller is `anonymous`. */
-  readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => AuthResult | Promise<AuthResult>
-  /** The caller of an admitted call. Set by the server if there is `admit`. */
-  readonly callerOf?: (metadata: Metadata) => Caller | undefined
-  readonly limits: RequestLimits
-  /** Counts a large unary response until the returned function is called. Throws if the caller has too many unread ones. */
-  readonly admitAnswer?: (bytes: number, caller: Caller, address: string | undefined) => () => void
-  /** Observes calls until their agent is known. */
-  readonly observe?: CallObserver | undefined
-  /** Receives errors until the agent is known. */
-  readonly onError: (error: A2AError) => void
-}
-
-/** Facts about the connection of a call. */
+/** The HTTP/2 connection of a call. */
 export interface GrpcConnection {
-  /** The client certificate; absent unless the server trusts it. */
-  readonly certificate: () => PeerCertificate | undefined
+  readonly socket: Socket
   readonly address: () => string | undefined
+  /** Bytes of requests that are not complete. */
+  requestBytes: number
+  readonly unread: UnreadCount
 }
 
-/** One rpc of one dialect. */
-export interface ServerRpc {
-  readonly dialect: Dialect
-  readonly form: GrpcForm
-  readonly operation: Operation
-  readonly codec: GrpcCodec
-  readonly rpc: Rpc
+/** Counts the unread bytes of all streams of one HTTP/2 connection. At the limit, they stop reading their logs (E-5). */
+export interface UnreadCount {
+  readonly isFull: boolean
+  add(bytes: number): void
+  remove(bytes: number): void
+  /** Calls `wake` once when there is room. */
+  onRoom(wake: () => void): void
 }
 
-type UnaryCall = ServerUnaryCall<Buffer, Buffer>
-type StreamingCall = ServerWritableStream<Buffer, Buffer>
-
-/** Receives the events of a call: those of the agent, once it is known. */
-interface Listener {
-  onError: (error: A2AError) => void
-  readonly watch: CallTracker | undefined
+/** Limits of every call of a server. */
+export interface CallLimits {
+  readonly maxBytes: number
+  /** From the metadata of a call to the end of its request. */
+  readonly requestMs: number
+  readonly deadlines: Deadlines
 }
 
-/** A decoded call and its agent. */
-interface Understood {
-  readonly endpoint: BindingHandler
-  readonly prepared: PreparedCall
-  readonly params: unknown
-}
+/** Bytes of incomplete requests on one connection. Further requests that come in pieces are refused. */
+const maxRequestBytes = 64 * 1024 * 1024
 
-/** Checks authentication, bytes, version, extensions and request, in this order (R-ERR-10). */
-function understand(
-  access: GrpcAccess,
-  { dialect, operation, codec, rpc }: ServerRpc,
-  call: UnaryCall | StreamingCall,
-  listener: Listener,
-): Understood {
-  const headers = headersOf(call.metadata)
-  const caller = callerOf(access, call)
-  // The interceptor has refused all others already.
-  if (!caller) throw new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
-  const params = decodeBytes(rpc, call.request, access.limits)
-  // The service implies the dialect. A version is optional, but must match (R-VER-4).
-  const version = readVersion(headers)
-  if (version && version !== dialect.versions[0])
-    negotiate([dialect], { version, isServedIn: () => true, assumeV1: true })
-  const endpoint = endpointOf(access, params)
-  const { watch } = listener
-  listener.onError = endpoint.onError
-  if (watch && endpoint.observe) watch.observe = endpoint.observe
-  if (!endpoint.dialects.some(({ name }) => name === dialect.name))
-    throw new A2AError('METHOD_NOT_FOUND', 'This agent has no such service')
-  const reading: Call = { binding: 'GRPC', dialect, operation, codec, params, headers, watch }
-  return { endpoint, params, prepared: prepareCall(endpoint, { caller }, reading) }
+const contentType = 'application/grpc+proto'
+const responseHeaders = {
+  ':status': 200,
+  'content-type': contentType,
+  'grpc-accept-encoding': acceptedEncodings,
 }
+const okTrailers = { 'grpc-status': '0' }
+/** A date in every response costs more than its use: gRPC clients ignore it. */
+const withTrailers = { waitForTrailers: true, sendDate: false }
+const withoutBody = { endStream: true, sendDate: false }
 
-function decodeBytes(rpc: Rpc, request: Buffer, { jsonElements }: RequestLimits): object {
-  try {
-    return rpc.request.decode(request, jsonElements)
-  } catch (cause) {
-    if (cause instanceof TooManyElements) throw tooManyElements(jsonElements)
-    throw new A2AError('PARSE_ERROR', 'The request is no message of this rpc', { cause })
+export class ServerCall {
+  readonly path: string
+  readonly headers: HeaderReader
+  readonly connection: GrpcConnection
+  /** Called when the caller leaves or the deadline passes, before the call has ended. */
+  onGone: (() => void) | undefined
+  /** Called when the response can be written on. */
+  onDrain: (() => void) | undefined
+  readonly #stream: ServerHttp2Stream
+  readonly #received: IncomingHttpHeaders
+  readonly #limits: CallLimits
+  readonly #reader: RequestReader
+  /** The deadline of the caller, in the time of `performance.now()`. */
+  #deadline = Number.POSITIVE_INFINITY
+  #slot = 0
+  #isRequestRead = false
+  #isOver = false
+  #trailers: OutgoingHttpHeaders = okTrailers
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: GrpcConnection, limits: CallLimits) {
+    this.path = headers[':path'] ?? ''
+    this.headers = metadataOf(headers)
+    this.connection = connection
+    this.#stream = stream
+    this.#received = headers
+    this.#limits = limits
+    this.#reader = new RequestReader(limits.maxBytes)
+    stream.on('close', () => this.#close())
+    const timeout = headers['grpc-timeout']
+    const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : readTimeout(String(timeout))
+    if (timeoutMs === undefined) {
+      this.end({ code: statusCodes.INTERNAL, message: 'Invalid grpc-timeout value' })
+      return
+    }
+    this.#deadline = performance.now() + timeoutMs
+    this.#slot = limits.deadlines.add(this, Math.min(timeoutMs, limits.requestMs))
   }
-}
 
-function endpointOf(access: GrpcAccess, params: unknown): BindingHandler {
-  const named = isObject(params) ? params.tenant : undefined
-  const tenant = typeof named === 'string' && named !== '' ? named : undefined
-  const endpoint = access.endpointOf(tenant)
-  if (endpoint) return endpoint
-  if (tenant === undefined) throw new A2AError('METHOD_NOT_FOUND', 'No agent answers here; name a tenant')
-  throw new A2AError('TASK_NOT_FOUND', `Tenant not found: ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
-}
-
-function callerOf({ callerOf }: GrpcAccess, { metadata }: UnaryCall | StreamingCall): Caller | undefined {
-  return callerOf ? callerOf(metadata) : anonymous
-}
-
-/** Starts to observe a call. */
-export function listen({ onError, observe }: GrpcAccess, route: ServerRpc, start: CallStart): Listener {
-  const watch = observe && new CallTracker(observe, { ...start, binding: 'GRPC' })
-  watch?.understood(route, start.trace)
-  return { onError, watch }
-}
-
-function listenTo(access: GrpcAccess, route: ServerRpc, call: UnaryCall | StreamingCall): Listener {
-  return listen(access, route, { caller: callerOf(access, call), address: () => addressIn(call.getPeer()) })
-}
-
-/** The address in `address:port`. IPv6 addresses have colons too. */
-export function addressIn(peer: string): string | undefined {
-  return peer === 'unknown' ? undefined : peer.replace(/:\d+$/, '')
-}
-
-/** Smaller responses are not counted. */
-const smallAnswer = 64 * 1024
-
-export function unaryHandler(access: GrpcAccess, route: ServerRpc) {
-  return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
-    const listener = listenTo(access, route, call)
-    answerUnary(access, route, call, listener).then(
-      (message) => callback(null, message),
-      (caught) => callback(failure(route, listener, caught)),
-    )
+  /** The status was sent, or the caller is gone. */
+  get isOver(): boolean {
+    return this.#isOver || this.#stream.destroyed || this.#stream.closed
   }
-}
 
-/** A unary call goes on when its caller leaves or its deadline passes (R-SEND-11). */
-async function answerUnary(access: GrpcAccess, route: ServerRpc, call: UnaryCall, listener: Listener): Promise<Buffer> {
-  const { endpoint, prepared, params } = understand(access, route, call, listener)
-  const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
-  const message = route.rpc.response.encode(route.codec.encode(result, params, prepared.facts))
-  if (message.length > smallAnswer && access.admitAnswer) {
-    const release = access.admitAnswer(message.length, prepared.context.caller, addressIn(call.getPeer()))
-    // Emitted at the end of every call.
-    call.once('cancelled', release)
-    if (call.cancelled) release()
-  }
-  listener.watch?.answered(result)
-  listener.watch?.ended()
-  if (prepared.activated !== undefined) call.sendMetadata(answerHeaders(route.dialect, prepared.activated))
-  return message
-}
-
-export function streamingHandler(access: GrpcAccess, route: ServerRpc, sessions: Sessions) {
-  return (call: StreamingCall): void => {
-    const listener = listenTo(access, route, call)
-    answerStream(access, route, call, listener, sessions).catch((caught) => {
-      // Errors that follow from a cancelled call are not reported.
-      if (call.cancelled) listener.watch?.ended()
-      else call.emit('error', failure(route, listener, caught))
+  /** Reads the request. It is not called unless the request is valid. */
+  read(onMessage: (message: Buffer) => void): void {
+    const stream = this.#stream
+    stream.on('data', (piece: Buffer) => {
+      if (this.#isOver) return
+      const { connection } = this
+      connection.requestBytes += piece.length
+      const refused = this.#reader.add(piece)
+      if (refused) this.end(refused)
+      // One large request is always accepted.
+      else if (connection.requestBytes > maxRequestBytes && connection.requestBytes > this.#reader.received)
+        this.end({ code: statusCodes.RESOURCE_EXHAUSTED, message: 'Too many large requests on this connection' })
+    })
+    stream.on('end', () => {
+      if (this.#isOver) return
+      this.#requestEnded()
+      const encoding = String(this.#received['grpc-encoding'] ?? 'identity')
+      this.#reader.finish(encoding, onMessage, (status) => this.end(status))
     })
   }
+
+  /** Sends the response headers, once. */
+  open(headers?: OutgoingHttpHeaders): void {
+    if (this.isOver || this.#stream.headersSent) return
+    const stream = this.#stream
+    stream.on('wantTrailers', () => {
+      if (!stream.destroyed && !stream.closed) stream.sendTrailers(this.#trailers)
+    })
+    stream.respond(headers ? { ...responseHeaders, ...headers } : responseHeaders, withTrailers)
+  }
+
+  /** Writes framed messages. Returns false if the caller must read first; then `onDrain` is called. */
+  write(bytes: Buffer): boolean {
+    const stream = this.#stream
+    if (this.isOver) return true
+    if (stream.write(bytes)) return true
+    stream.once('drain', () => this.onDrain?.())
+    return false
+  }
+
+  /** Bytes that are written and not sent. */
+  get unsentBytes(): number {
+    return this.#stream.writableLength
+  }
+
+  /** Ends the call with OK, after the last messages if there are any. */
+  finish(bytes?: Buffer): void {
+    if (this.isOver) return
+    this.open()
+    this.#over()
+    if (bytes) this.#stream.end(bytes)
+    else this.#stream.end()
+  }
+
+  /** Ends the call with a status. The first one counts. */
+  end(status: CallStatus): void {
+    if (this.isOver) return
+    const stream = this.#stream
+    this.#over()
+    if (stream.headersSent) {
+      this.#trailers = trailersOf(status)
+      stream.end()
+    } else stream.respond({ ':status': 200, 'content-type': contentType, ...trailersOf(status) }, withoutBody)
+    if (!this.#isRequestRead) {
+      // The rest of the request is not read, and the client need not send it.
+      stream.resume()
+      stream.close(constants.NGHTTP2_NO_ERROR)
+    }
+  }
+
+  /** Calls `then` when the stream has closed. */
+  onClosed(then: () => void): void {
+    if (this.#stream.destroyed) then()
+    else this.#stream.once('close', then)
+  }
+
+  /** The time for the request, or for the whole call, is over. */
+  expire(): void {
+    this.#slot = 0
+    const isPast = performance.now() >= this.#deadline
+    if (!isPast && this.#isRequestRead) return
+    const message = isPast ? 'Deadline exceeded' : 'The request never ended'
+    const wasOver = this.isOver
+    this.end({ code: statusCodes.DEADLINE_EXCEEDED, message })
+    if (!wasOver) this.onGone?.()
+  }
+
+  #requestEnded(): void {
+    this.#isRequestRead = true
+    this.connection.requestBytes -= this.#reader.received
+    const { deadlines } = this.#limits
+    deadlines.remove(this, this.#slot)
+    if (this.#deadline !== Number.POSITIVE_INFINITY)
+      this.#slot = deadlines.add(this, Math.max(0, this.#deadline - performance.now()))
+  }
+
+  #over(): void {
+    this.#isOver = true
+    this.#limits.deadlines.remove(this, this.#slot)
+  }
+
+  #close(): void {
+    const wasOver = this.#isOver
+    this.#over()
+    if (!this.#isRequestRead) {
+      this.#isRequestRead = true
+      this.connection.requestBytes -= this.#reader.received
+    }
+    if (!wasOver) this.onGone?.()
+  }
 }
 
-async function answerStream(
-  access: GrpcAccess,
-  route: ServerRpc,
-  call: StreamingCall,
-  listener: Listener,
-  sessions: Sessions,
-): Promise<void> {
-  const { dialect, form, operation, rpc } = route
-  const { endpoint, prepared, params } = understand(access, route, call, listener)
-  // gRPC has no event ids. Callers that request the extension get the sequence number in the event (E-4).
-  const isPositioned = prepared.context.extensions?.includes(positionExtension) === true
-  const activated = isPositioned ? withPosition(prepared.activated) : prepared.activated
-  await sendStream(call, endpoint.service, {
-    operation,
-    prepared,
-    encodeItem: form.createStreamEncoder({ operation, params, newId: endpoint.newId, facts: prepared.facts }),
-    encodeBytes: (message) => rpc.response.encode(message),
-    headers: activated === undefined ? new Metadata() : answerHeaders(dialect, activated),
-    isPositioned,
-    watch: listener.watch,
-    sessions,
-  })
-  listener.watch?.ended()
-}
-
-/** The binding supports this extension, even if the card does not declare it. */
-function withPosition(activated: string | undefined): string {
-  if (activated === undefined) return positionExtension
-  return activated.includes(positionExtension) ? activated : `${activated}, ${positionExtension}`
-}
-
-/** Names active extensions in the header of the caller's dialect (R-EXT-2). */
-function answerHeaders({ extensionsHeader }: Dialect, activated: string): Metadata {
-  const metadata = new Metadata()
-  metadata.set(extensionsHeader, activated)
-  return metadata
-}
-
-export function failure({ form }: ServerRpc, { onError, watch }: Listener, caught: unknown) {
-  const error = A2AError.from(caught)
-  onError(error)
-  watch?.ended(error)
-  const status = statusOf(error, form)
-  return Object.assign(new Error(error.message), status)
-}
-
-/** Several values of one name become a list (R-SVC-2). */
-export function headersOf(metadata: Metadata): HeaderReader {
+/** The headers of a request, as gRPC metadata. Several values of one name are a list (R-SVC-2). */
+function metadataOf(headers: IncomingHttpHeaders): HeaderReader {
   return {
     get(name) {
-      const values = metadata.get(name)
-      return values.length === 0 ? null : values.join(', ')
+      // Most names are in lower case already.
+      const value = headers[name] ?? headers[name.toLowerCase()]
+      if (value === undefined) return null
+      const text = typeof value === 'string' ? value : value.join(', ')
+      return /-bin$/i.test(name) ? decodeBinary(text) : text
     },
+  }
+}
+
+/** Names that end in `-bin` have bytes in base64. */
+function decodeBinary(values: string): string {
+  const decoded = values.split(',').map((value) => Buffer.from(value.trim(), 'base64').toString())
+  return decoded.join(', ')
+}
+
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 0.001, n: 0.000_001 }
+
+/** Undefined if the value is invalid. */
+function readTimeout(value: string): number | undefined {
+  const [, digits, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? []
+  const factor = unitMs[unit]
+  return digits === undefined || factor === undefined ? undefined : Number(digits) * factor
+}
+
+function trailersOf({ code, message, details, challenge }: CallStatus): OutgoingHttpHeaders {
+  return {
+    'grpc-status': String(code),
+    // Escapes control characters, the percent sign and everything that is not ASCII.
+    'grpc-message': encodeURI(message),
+    ...(details && { [detailsTrailer]: details.toString('base64') }),
+    ...(challenge !== undefined && { 'www-authenticate': challenge }),
   }
 }

@@ -1,157 +1,124 @@
 /** One stream of the server. A slow reader pauses the reading of its log and nothing else (E-5). */
-import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
-import { callStreaming } from '../../model/generic-service.js'
-import type { Operation } from '../../model/operations.js'
-import type { AgentService, ReadAhead, StreamItem } from '../../model/service.js'
-import type { CallTracker } from '../call-record.js'
-import { type PreparedCall, positionExtension } from '../transport.js'
+import type { ReadAhead, StreamItem } from '../../model/service.js'
+import type { ServerCall } from './server-call.js'
+import { Writer } from './wire.js'
 
 /** Bytes buffered for the reader before reading of the log pauses. */
 const highWaterMark = 64 * 1024
 
-interface OutgoingStream {
-  readonly operation: Operation
-  readonly prepared: PreparedCall
-  readonly encodeItem: (item: StreamItem) => object
-  readonly encodeBytes: (message: object) => Buffer
-  readonly headers: Metadata
-  readonly isPositioned: boolean
-  readonly watch: CallTracker | undefined
-  readonly sessions: Sessions
-}
+/** Appends one event to the bytes that are sent next. */
+type AppendItem = (item: StreamItem, writer: Writer) => void
 
-/** Sends the events and ends the call. Errors that it throws become the status of the call. */
-export async function sendStream(
-  call: ServerWritableStream<Buffer, Buffer>,
-  service: AgentService,
-  { operation, prepared, encodeItem, encodeBytes, headers, isPositioned, watch, sessions }: OutgoingStream,
-): Promise<void> {
-  // A cancelled call and one past its deadline end the stream, not the task (R-GRPC-3).
-  const gone = new AbortController()
-  let wake: () => void = () => undefined
-  let isDone = false
-  /** Bytes written since the call's buffer was last empty, or more. */
-  let pending = 0
-  call.on('cancelled', () => {
-    // Also emitted at the end of a call, when an abort is a waste.
-    if (!isDone) gone.abort()
-    wake()
-  })
-  call.on('drain', () => wake())
-  if (call.cancelled) return
-  let isOpen = false
-  const open = () => {
-    if (!isOpen) call.sendMetadata(headers)
-    isOpen = true
+/**
+ * Writes the events of one stream. Events that are ready in one turn of the event loop leave as one write: a write for
+ * each event costs more than encoding it.
+ */
+export class EventWriter {
+  readonly #call: ServerCall
+  readonly #items: ReadAhead
+  readonly #append: AppendItem
+  readonly #open: () => void
+  #writer = new Writer()
+  /**
+   * The first event leaves at once. Clients of grpc-js drop what they received together with the end of a connection,
+   * and a stream that is cut again and again would not advance.
+   */
+  #isFirst = true
+  #isFlushScheduled = false
+  /** Bytes that the reader has to take before more are written. */
+  #blockedBytes = 0
+  #wake: (() => void) | undefined
+
+  constructor(call: ServerCall, items: ReadAhead, append: AppendItem, open: () => void) {
+    this.#call = call
+    this.#items = items
+    this.#append = append
+    this.#open = open
+    call.onDrain = () => this.#drain()
+    call.onClosed(() => this.#drain())
   }
-  const context = { ...prepared.context, signal: gone.signal, onOpen: open }
-  const items: ReadAhead = callStreaming(service, operation, prepared.request, context)[Symbol.asyncIterator]()
-  const peer = call.getPeer()
-  const session = sessions.enter(peer)
-  /** Waits until the streams of this connection are below their common limit. */
-  const room = async () => {
-    while (session.isFull && !call.cancelled) {
-      items.release?.(0)
+
+  /** Sends all events. Events before an error are sent too. */
+  async send(): Promise<void> {
+    const items = this.#items
+    const { connection } = this.#call
+    try {
+      if (connection.unread.isFull) await this.#room()
+      for (let next = await items.next(); !next.done && !this.#call.isOver; next = await items.next()) {
+        for (let item: StreamItem | undefined = next.value; item && !this.#call.isOver; item = items.takeReady?.()) {
+          if (connection.unread.isFull) await this.#room()
+          this.#append(item, this.#writer)
+          if (this.#isFirst) this.#flush()
+          else if (this.#writer.length < highWaterMark && this.#blockedBytes === 0) this.#flushSoon()
+          if (this.#writer.length >= highWaterMark || this.#blockedBytes > 0) await this.#drained()
+        }
+      }
+    } finally {
+      await items.return?.()
+    }
+  }
+
+  /** The events that are not written yet. */
+  takeRest(): Buffer | undefined {
+    return this.#writer.length > 0 ? this.#take() : undefined
+  }
+
+  /** Ends the wait for a reader that is gone. Its bytes count until the stream is closed. */
+  cancel(): void {
+    this.#wake?.()
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    setImmediate(() => {
+      this.#isFlushScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#blockedBytes > 0 || this.#writer.length === 0 || this.#call.isOver) return
+    this.#isFirst = false
+    this.#open()
+    if (this.#call.write(this.#take())) return
+    this.#blockedBytes = this.#call.unsentBytes
+    this.#call.connection.unread.add(this.#blockedBytes)
+  }
+
+  #take(): Buffer {
+    const bytes = this.#writer.finish()
+    this.#writer = new Writer()
+    return bytes
+  }
+
+  #drain(): void {
+    this.#call.connection.unread.remove(this.#blockedBytes)
+    this.#blockedBytes = 0
+    this.#wake?.()
+  }
+
+  /** Resolves when the events are written and the reader has taken them. */
+  async #drained(): Promise<void> {
+    while (!this.#call.isOver) {
+      this.#flush()
+      if (this.#blockedBytes === 0) return
+      this.#items.release?.()
       await new Promise<void>((resolve) => {
-        wake = resolve
-        session.onRoom(resolve)
+        this.#wake = resolve
       })
     }
   }
-  try {
-    if (session.isFull) await room()
-    for (let next = await items.next(); !next.done && !call.cancelled; next = await items.next()) {
-      for (let item: StreamItem | undefined = next.value; item && !call.cancelled; item = items.takeReady?.()) {
-        if (session.isFull) await room()
-        watch?.event(item)
-        const encoded = encodeItem(item)
-        const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
-        open()
-        // grpc-js counts messages, not bytes.
-        if (call.writableLength === 0) pending = 0
-        pending += message.length
-        // Messages leave in order.
-        if (pending >= highWaterMark) call.write(message, () => wake())
-        else if (call.write(message)) continue
-        items.release?.()
-        session.add(pending)
-        await new Promise<void>((resolve) => {
-          wake = resolve
-          if (call.cancelled || call.writableLength === 0) resolve()
-        })
-        session.remove(pending)
-      }
+
+  /** Waits until the streams of this connection are below their common limit. */
+  async #room(): Promise<void> {
+    const { unread } = this.#call.connection
+    while (unread.isFull && !this.#call.isOver) {
+      this.#items.release?.(0)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+        unread.onRoom(resolve)
+      })
     }
-  } finally {
-    sessions.leave(peer)
-    await items.return?.()
-  }
-  isDone = true
-  if (call.cancelled) return
-  open()
-  call.end()
-}
-
-interface Bearer {
-  readonly metadata?: object
-}
-
-/** Adds the sequence number to an event. Messages have none: they end their stream. */
-function positioned(message: object, seq: number | undefined): object {
-  if (seq === undefined) return message
-  for (const kind of ['task', 'statusUpdate', 'artifactUpdate']) {
-    const bearer = (message as Readonly<Record<string, Bearer | undefined>>)[kind]
-    if (bearer) return { [kind]: { ...bearer, metadata: { ...bearer.metadata, [positionExtension]: seq } } }
-  }
-  return message
-}
-
-/** Limit of the unread stream messages of one connection, in bytes. */
-const maxBytes = 4 * 1024 * 1024
-
-/** Counts the unread bytes of all streams of one HTTP/2 connection. At the limit, they stop reading their logs (E-5). */
-class SessionBytes {
-  #bytes = 0
-  #waiting = new Set<() => void>()
-
-  get isFull(): boolean {
-    return this.#bytes >= maxBytes
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes
-  }
-
-  remove(bytes: number): void {
-    this.#bytes -= bytes
-    if (this.isFull || this.#waiting.size === 0) return
-    const waiting = this.#waiting
-    this.#waiting = new Set()
-    for (const wake of waiting) wake()
-  }
-
-  /** Calls `wake` once when there is room. */
-  onRoom(wake: () => void): void {
-    this.#waiting.add(wake)
-  }
-}
-
-/** The counts of all connections that have streams. */
-export class Sessions {
-  readonly #sessions = new Map<string, { readonly bytes: SessionBytes; streams: number }>()
-
-  /** The count of a connection, by the peer's address and port. Call `leave` afterwards. */
-  enter(peer: string): SessionBytes {
-    const session = this.#sessions.get(peer) ?? { bytes: new SessionBytes(), streams: 0 }
-    session.streams += 1
-    this.#sessions.set(peer, session)
-    return session.bytes
-  }
-
-  leave(peer: string): void {
-    const session = this.#sessions.get(peer)
-    if (!session) return
-    session.streams -= 1
-    if (session.streams === 0) this.#sessions.delete(peer)
   }
 }

@@ -1,119 +1,121 @@
 /**
- * The gRPC server (R-GRPC): one service for each dialect with a gRPC form, on connections that the listener accepts. It
- * converts between bytes and plain objects, which the dialect decodes and encodes.
+ * The gRPC server (R-GRPC): one service for each dialect with a gRPC form, on the HTTP/2 streams that the listener
+ * accepts. It converts between bytes and plain objects, which the dialect decodes and encodes.
  */
-
-import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
-import type { Duplex } from 'node:stream'
-import {
-  type Metadata,
-  Server,
-  ServerCredentials,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
-  type ServerInterceptor,
-  status,
-} from '@grpc/grpc-js'
-import type { Dialect } from '../../dialects/dialect.js'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
+import { negotiate } from '../../dialects/negotiate.js'
 import { type AuthResult, isRefused, type Refused } from '../../model/admission.js'
-import { isStreaming } from '../../model/operations.js'
-import type { Caller } from '../../model/service.js'
+import { A2AError, clip } from '../../model/errors.js'
+import { callStreaming, callUnary } from '../../model/generic-service.js'
+import { isObject } from '../../model/is-object.js'
+import { isStreaming, type Operation } from '../../model/operations.js'
+import { anonymous, type Caller, type ReadAhead } from '../../model/service.js'
 import { readTraceContext } from '../../model/trace-context.js'
-import { http2ServersOf } from '../../net/node-internals.js'
-import { services } from './messages.js'
+import { type CallObserver, CallTracker } from '../call-record.js'
+import { type RequestLimits, tooManyElements } from '../read-json.js'
 import {
-  addressIn,
-  failure,
-  type GrpcAccess,
-  headersOf,
-  listen,
-  type ServerRpc,
-  streamingHandler,
-  unaryHandler,
-} from './server-call.js'
-import { Sessions } from './server-stream.js'
+  type BindingHandler,
+  type Call,
+  type HeaderReader,
+  type PreparedCall,
+  positionExtension,
+  prepareCall,
+  readVersion,
+} from '../transport.js'
+import { Deadlines } from './deadlines.js'
+import { type Rpc, services } from './messages.js'
+import { type CallLimits, type GrpcConnection, ServerCall } from './server-call.js'
+import { EventWriter } from './server-stream.js'
+import { type CallStatus, statusCodes, statusOf } from './status.js'
+import { TooManyElements, Writer } from './wire.js'
 
-export interface GrpcServerOptions extends GrpcAccess {
+/** The served agents and their access rules. */
+export interface GrpcServerOptions {
   /** Dialects without a form for gRPC are ignored. */
   readonly dialects: readonly Dialect[]
+  /** Finds the agent of a call by its tenant: gRPC has no paths below an address. */
+  readonly endpointOf: (tenant: string | undefined) => BindingHandler | undefined
+  /** Authenticates a call by its metadata and its connection. Absent: every caller is `anonymous`. */
+  readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => AuthResult | Promise<AuthResult>
+  readonly limits: RequestLimits
   /** From the metadata of a call to the end of its request. Default 60 s. */
   readonly requestMs?: number | undefined
+  /** Counts a large unary response until the returned function is called. Throws if the caller has too many unread ones. */
+  readonly admitAnswer?: (bytes: number, caller: Caller, address: string | undefined) => () => void
+  /** Observes calls until their agent is known. */
+  readonly observe?: CallObserver | undefined
+  /** Receives errors until the agent is known. */
+  readonly onError: (error: A2AError) => void
 }
 
-export interface GrpcServer {
-  /** Takes over a decrypted connection whose first bytes are those of HTTP/2. */
-  injectConnection(socket: Duplex): void
-  /** Lets running calls end, up to the deadline. */
-  close(graceMs: number): Promise<void>
+/** Answers a stream whose content type is that of gRPC. */
+export type AnswerGrpc = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: GrpcConnection) => void
+
+/** One rpc of one dialect. */
+interface ServerRpc {
+  readonly dialect: Dialect
+  readonly form: GrpcForm
+  readonly operation: Operation
+  readonly codec: GrpcCodec
+  readonly rpc: Rpc
 }
 
-/** Interval of keepalive pings, which detect vanished peers. */
-const keepaliveMs = 60_000
-const idleConnectionMs = 10 * 60_000
+/** Receives the events of a call: those of the agent, once it is known. */
+interface Listener {
+  onError: (error: A2AError) => void
+  readonly watch: CallTracker | undefined
+}
 
-/** Memory of one connection: requests and unread responses together. */
-const maxSessionMegabytes = 64
-const maxStreams = 1000
+/** An authenticated call. */
+interface Admitted {
+  readonly call: ServerCall
+  readonly route: ServerRpc
+  readonly caller: Caller
+  readonly listener: Listener
+}
 
-export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
+/** A decoded call and its agent. */
+interface Understood {
+  readonly endpoint: BindingHandler
+  readonly prepared: PreparedCall
+  readonly params: unknown
+}
+
+/** Smaller responses are not counted. */
+const smallAnswer = 64 * 1024
+
+export function createGrpcServer(options: GrpcServerOptions): AnswerGrpc {
   const routes = routesOf(options.dialects)
-  const admission = createAdmission(options, routes, options.requestMs ?? 60_000)
-  const access: GrpcAccess = options.admit ? { ...options, callerOf: admission.callerOf } : options
-  const server = new Server({
-    interceptors: [admission.interceptor],
-    'grpc.max_concurrent_streams': maxStreams,
-    'grpc-node.max_session_memory': maxSessionMegabytes,
-    'grpc.max_receive_message_length': options.limits.bodyBytes,
-    'grpc.max_send_message_length': -1,
-    'grpc.keepalive_time_ms': keepaliveMs,
-    'grpc.max_connection_idle_ms': idleConnectionMs,
-    // Channelz is not offered.
-    'grpc.enable_channelz': 0,
-  })
-  const sessions = new Sessions()
-  for (const [path, route] of routes) {
-    // Bytes are decoded later, so that errors in a message can carry details.
-    if (route.rpc.isStreaming)
-      server.register(path, streamingHandler(access, route, sessions), bytes, bytes, 'serverStream')
-    else server.register(path, unaryHandler(access, route), bytes, bytes, 'unary')
+  const { admit, limits } = options
+  const callLimits: CallLimits = {
+    maxBytes: limits.bodyBytes,
+    requestMs: options.requestMs ?? 60_000,
+    deadlines: new Deadlines(),
   }
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  limitResets(server)
-  const sockets = new Set<Duplex>()
-  let onEmpty: () => void = () => undefined
-  let isClosing = false
-  return {
-    injectConnection(socket) {
-      if (isClosing) {
-        socket.destroy()
-        return
-      }
-      sockets.add(socket)
-      socket.once('close', () => {
-        sockets.delete(socket)
-        if (sockets.size === 0) onEmpty()
-      })
-      injector.injectConnection(socket)
-    },
-    async close(graceMs) {
-      isClosing = true
-      injector.drain(graceMs)
-      if (sockets.size > 0) {
-        let timer: NodeJS.Timeout | undefined
-        await new Promise<void>((resolve) => {
-          onEmpty = resolve
-          timer = setTimeout(resolve, graceMs)
-        })
-        clearTimeout(timer)
-      }
-      server.forceShutdown()
-      for (const socket of sockets) socket.destroy()
-    },
+  return (stream, headers, connection) => {
+    if (headers[':method'] !== 'POST') {
+      const status = { 'grpc-status': String(statusCodes.INTERNAL), 'grpc-message': encodeURI('Use the method POST') }
+      stream.respond({ ':status': 405, allow: 'POST', ...status }, { endStream: true })
+      return
+    }
+    const call = new ServerCall(stream, headers, connection, callLimits)
+    if (!admit) {
+      enter(options, routes, call, anonymous)
+      return
+    }
+    try {
+      const admission = admit(call.headers, connection)
+      if (admission instanceof Promise)
+        admission.then(
+          (result) => enter(options, routes, call, result),
+          (caught: unknown) => refuse(options, routes, call, { refused: A2AError.from(caught) }),
+        )
+      else enter(options, routes, call, admission)
+    } catch (caught) {
+      refuse(options, routes, call, { refused: A2AError.from(caught) })
+    }
   }
-}
-
-function bytes(value: Buffer): Buffer {
-  return value
 }
 
 /** Paths are `/<service>/<rpc>`. Of two dialects with the same service, the first is served. */
@@ -133,140 +135,217 @@ function routesOf(dialects: readonly Dialect[]): ReadonlyMap<string, ServerRpc> 
   return routes
 }
 
-/** Rapid resets that one connection may send: a burst, and a rate per second. */
-const burst = 100
-const perSecond = 10
-const rapidMs = 1000
-
-/**
- * Limits requests that a client opens and resets at once (HTTP/2 rapid reset), which the limit on concurrent streams does
- * not count. A connection beyond the limit is closed with ENHANCE_YOUR_CALM. Calls that are cancelled more than a second
- * after their start do not count. Has no effect if the HTTP/2 servers of grpc-js are not found.
- */
-function limitResets(server: Server): void {
-  for (const http2Server of http2ServersOf(server)) http2Server.on('session', watchSession)
-}
-
-function watchSession(session: ServerHttp2Session): void {
-  let left = burst
-  let atMs = performance.now()
-  let isClosing = false
-  const onReset = (now: number) => {
-    left = Math.min(burst, left + ((now - atMs) / 1000) * perSecond) - 1
-    atMs = now
-    if (left >= 0 || isClosing) return
-    isClosing = true
-    // A stream closes while its session is reading frames. Destroying the session then would abort the process.
-    setImmediate(() => {
-      if (session.destroyed) return
-      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
-      session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
-    })
+/** Authentication is decided before a message is read, and before unknown rpcs are refused. */
+function enter(
+  options: GrpcServerOptions,
+  routes: ReadonlyMap<string, ServerRpc>,
+  call: ServerCall,
+  admission: AuthResult,
+): void {
+  if (isRefused(admission)) {
+    refuse(options, routes, call, admission)
+    return
   }
-  session.on('stream', (stream: ServerHttp2Stream) => {
-    const openedMs = performance.now()
-    stream.once('close', () => {
-      const now = performance.now()
-      // Clients and servers also use NO_ERROR when the response is complete. `aborted` means that it is not.
-      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted
-      if (isReset && now - openedMs < rapidMs) onReset(now)
+  const route = routes.get(call.path)
+  if (!route) {
+    call.end({
+      code: statusCodes.UNIMPLEMENTED,
+      message: `The server does not implement the method ${clip(call.path)}`,
     })
+    return
+  }
+  call.read((message) => {
+    const listener = listen(options, route, call, admission)
+    const admitted = { call, route, caller: admission, listener }
+    try {
+      const understood = understand(options, admitted, message)
+      if (route.rpc.isStreaming) answerStream(admitted, understood)
+      else answerUnary(options, admitted, understood)
+    } catch (caught) {
+      call.end(failure(route, listener, caught))
+    }
   })
 }
 
-interface AdmissionInterceptor {
-  readonly interceptor: ServerInterceptor
-  /** The caller of an admitted call. */
-  callerOf(metadata: Metadata): Caller | undefined
+function refuse(
+  options: GrpcServerOptions,
+  routes: ReadonlyMap<string, ServerRpc>,
+  call: ServerCall,
+  { refused, challenge, caller }: Refused,
+): void {
+  const route = routes.get(call.path)
+  if (!route) {
+    call.end({ code: statusCodes.UNAUTHENTICATED, message: 'Missing or invalid credentials', challenge })
+    return
+  }
+  const listener = listen(options, route, call, caller, caller !== undefined)
+  call.end({ ...failure(route, listener, refused), challenge })
 }
 
-/** Authenticates calls and limits the time of their requests, before grpc-js reads a message. */
-function createAdmission(
-  access: GrpcAccess,
-  routes: ReadonlyMap<string, ServerRpc>,
-  /** From the metadata to the end of the request. */
-  requestMs: number,
-): AdmissionInterceptor {
-  const { admit } = access
-  const admitted = new WeakMap<Metadata, Caller>()
-  const interceptor: ServerInterceptor = ({ path }, call) => {
-    const address = () => addressIn(call.getPeer())
-    const refuse = (caught: unknown, { challenge, caller }: Partial<Refused> = {}, metadata?: Metadata) => {
-      const route = routes.get(path)
-      if (!route) {
-        call.sendStatus({ code: status.UNAUTHENTICATED, details: 'Missing or invalid credentials' })
+/** Starts to observe a call. Trace headers of unauthenticated callers are ignored. */
+function listen(
+  { onError, observe }: GrpcServerOptions,
+  route: ServerRpc,
+  { headers, connection: { address } }: ServerCall,
+  caller: Caller | undefined,
+  isTraced = false,
+): Listener {
+  if (!observe) return { onError, watch: undefined }
+  const trace = isTraced ? readTraceContext(headers) : undefined
+  const watch = new CallTracker(observe, { caller, address, trace, binding: 'GRPC' })
+  watch.understood(route, trace)
+  return { onError, watch }
+}
+
+/** Checks bytes, version, extensions and request, in this order (R-ERR-10). */
+function understand(
+  options: GrpcServerOptions,
+  { call, route, caller, listener }: Admitted,
+  message: Buffer,
+): Understood {
+  const { dialect, operation, codec, rpc } = route
+  const { headers } = call
+  const params = decodeBytes(rpc, message, options.limits)
+  // The service implies the dialect. A version is optional, but must match (R-VER-4).
+  const version = readVersion(headers)
+  if (version && version !== dialect.versions[0])
+    negotiate([dialect], { version, isServedIn: () => true, assumeV1: true })
+  const endpoint = endpointOf(options, params)
+  const { watch } = listener
+  listener.onError = endpoint.onError
+  if (watch && endpoint.observe) watch.observe = endpoint.observe
+  if (!endpoint.dialects.some(({ name }) => name === dialect.name))
+    throw new A2AError('METHOD_NOT_FOUND', 'This agent has no such service')
+  const reading: Call = { binding: 'GRPC', dialect, operation, codec, params, headers, watch }
+  return { endpoint, params, prepared: prepareCall(endpoint, { caller }, reading) }
+}
+
+function decodeBytes(rpc: Rpc, request: Buffer, { jsonElements }: RequestLimits): object {
+  try {
+    return rpc.request.decode(request, jsonElements)
+  } catch (cause) {
+    if (cause instanceof TooManyElements) throw tooManyElements(jsonElements)
+    throw new A2AError('PARSE_ERROR', 'The request is no message of this rpc', { cause })
+  }
+}
+
+function endpointOf(options: GrpcServerOptions, params: unknown): BindingHandler {
+  const named = isObject(params) ? params.tenant : undefined
+  const tenant = typeof named === 'string' && named !== '' ? named : undefined
+  const endpoint = options.endpointOf(tenant)
+  if (endpoint) return endpoint
+  if (tenant === undefined) throw new A2AError('METHOD_NOT_FOUND', 'No agent answers here; name a tenant')
+  throw new A2AError('TASK_NOT_FOUND', `Tenant not found: ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
+}
+
+/** A unary call goes on when its caller leaves or its deadline passes (R-SEND-11). */
+function answerUnary(options: GrpcServerOptions, admitted: Admitted, understood: Understood): void {
+  const { call, route, listener } = admitted
+  const { endpoint, prepared } = understood
+  const fail = (caught: unknown) => call.end(failure(route, listener, caught))
+  callUnary(endpoint.service, route.operation, prepared.request, prepared.context).then((result) => {
+    try {
+      sendAnswer(options, admitted, understood, result)
+    } catch (caught) {
+      fail(caught)
+    }
+  }, fail)
+}
+
+function sendAnswer(
+  { admitAnswer }: GrpcServerOptions,
+  { call, route, listener: { watch } }: Admitted,
+  { prepared, params }: Understood,
+  result: unknown,
+): void {
+  const writer = new Writer()
+  route.rpc.response.writeFramed(route.codec.encode(result, params, prepared.facts), writer)
+  const framed = writer.finish()
+  if (framed.length > smallAnswer && admitAnswer)
+    call.onClosed(admitAnswer(framed.length, prepared.context.caller, call.connection.address()))
+  watch?.answered(result)
+  watch?.ended()
+  if (prepared.activated !== undefined) call.open(extensionHeaders(route.dialect, prepared.activated))
+  call.finish(framed)
+}
+
+/** A cancelled call and one past its deadline end the stream, not the task (R-GRPC-3). */
+function answerStream({ call, route, listener }: Admitted, { endpoint, prepared, params }: Understood): void {
+  const { dialect, form, operation, rpc } = route
+  const { watch } = listener
+  // gRPC has no event ids. Callers that request the extension get the sequence number in the event (E-4).
+  const isPositioned = prepared.context.extensions?.includes(positionExtension) === true
+  const activated = isPositioned ? withPosition(prepared.activated) : prepared.activated
+  const headers = activated === undefined ? undefined : extensionHeaders(dialect, activated)
+  const encodeItem = form.createStreamEncoder({ operation, params, newId: endpoint.newId, facts: prepared.facts })
+  const gone = new AbortController()
+  const open = () => call.open(headers)
+  const context = { ...prepared.context, signal: gone.signal, onOpen: open }
+  const items: ReadAhead = callStreaming(endpoint.service, operation, prepared.request, context)[Symbol.asyncIterator]()
+  const events = new EventWriter(
+    call,
+    items,
+    (item, writer) => {
+      watch?.event(item)
+      const encoded = encodeItem(item)
+      rpc.response.writeFramed(isPositioned ? positioned(encoded, item.seq) : encoded, writer)
+    },
+    open,
+  )
+  call.onGone = () => {
+    gone.abort()
+    events.cancel()
+  }
+  events.send().then(
+    () => {
+      watch?.ended()
+      open()
+      call.finish(events.takeRest())
+    },
+    (caught) => {
+      // Errors that follow from a cancelled call are not reported.
+      if (call.isOver) {
+        watch?.ended()
         return
       }
-      // Ignore trace headers of unauthenticated callers.
-      const trace = caller && metadata && readTraceContext(headersOf(metadata))
-      const {
-        code,
-        details,
-        metadata: said,
-      } = failure(route, listen(access, route, { caller, address, trace }), caught)
-      if (challenge !== undefined) said.set('www-authenticate', challenge)
-      call.sendStatus({ code, details, metadata: said })
-    }
-    let timer: NodeJS.Timeout | undefined
-    const isEnding = watchEnd(call)
-    return new ServerInterceptingCall(call, {
-      sendMessage(message, next) {
-        if (!isEnding()) next(message)
-      },
-      start(next) {
-        next({
-          onReceiveMetadata(metadata, go) {
-            timer = setTimeout(() => {
-              call.sendStatus({ code: status.DEADLINE_EXCEEDED, details: 'The request never ended' })
-            }, requestMs)
-            timer.unref()
-            if (!admit) {
-              go(metadata)
-              return
-            }
-            const enter = (admission: AuthResult) => {
-              if (isRefused(admission)) {
-                refuse(admission.refused, admission, metadata)
-                return
-              }
-              admitted.set(metadata, admission)
-              go(metadata)
-            }
-            try {
-              const admission = admit(headersOf(metadata), { certificate: () => certificateOf(call), address })
-              if (admission instanceof Promise) admission.then(enter, (caught: unknown) => refuse(caught))
-              else enter(admission)
-            } catch (caught) {
-              refuse(caught)
-            }
-          },
-          onReceiveHalfClose(go) {
-            clearTimeout(timer)
-            go()
-          },
-          onCancel: () => clearTimeout(timer),
-        })
-      },
-    })
-  }
-  return { interceptor, callerOf: (metadata) => admitted.get(metadata) }
+      const rest = events.takeRest()
+      if (rest) {
+        open()
+        call.write(rest)
+      }
+      call.end(failure(route, listener, caught))
+    },
+  )
 }
 
-/**
- * Tells whether the call's status is being sent. grpc-js sends one by itself when a deadline passes. A message written
- * after it would break the stream, and the client would wait forever.
- */
-function watchEnd(call: ServerInterceptingCallInterface): () => boolean {
-  let isEnding = false
-  const send = call.sendStatus.bind(call)
-  call.sendStatus = (sent) => {
-    isEnding = true
-    send(sent)
-  }
-  return () => isEnding
+interface Bearer {
+  readonly metadata?: object
 }
 
-/** grpc-js has the certificate only if a trusted authority issued it. */
-function certificateOf(call: ServerInterceptingCallInterface) {
-  return call.getAuthContext().sslPeerCertificate
+/** Adds the sequence number to an event. Messages have none: they end their stream. */
+function positioned(message: object, seq: number | undefined): object {
+  if (seq === undefined) return message
+  for (const kind of ['task', 'statusUpdate', 'artifactUpdate']) {
+    const bearer = (message as Readonly<Record<string, Bearer | undefined>>)[kind]
+    if (bearer) return { [kind]: { ...bearer, metadata: { ...bearer.metadata, [positionExtension]: seq } } }
+  }
+  return message
+}
+
+/** The binding supports this extension, even if the card does not declare it. */
+function withPosition(activated: string | undefined): string {
+  if (activated === undefined) return positionExtension
+  return activated.includes(positionExtension) ? activated : `${activated}, ${positionExtension}`
+}
+
+/** Names active extensions in the header of the caller's dialect (R-EXT-2). */
+function extensionHeaders({ extensionsHeader }: Dialect, activated: string): OutgoingHttpHeaders {
+  return { [extensionsHeader.toLowerCase()]: activated }
+}
+
+function failure({ form }: ServerRpc, { onError, watch }: Listener, caught: unknown): CallStatus {
+  const error = A2AError.from(caught)
+  onError(error)
+  watch?.ended(error)
+  return statusOf(error, form)
 }

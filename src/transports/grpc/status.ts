@@ -1,9 +1,6 @@
-/** Errors as gRPC statuses, in both directions: a code, a message, and details in a trailer (R-ERR-6). */
-import { Metadata, type StatusObject, status } from '@grpc/grpc-js'
-import type { GrpcClientForm } from '../../dialects/client-dialect.js'
+/** Errors as gRPC statuses: a code, a message, and details in a trailer (R-ERR-6). */
 import type { GrpcForm } from '../../dialects/dialect.js'
-import { A2AError, clip } from '../../model/errors.js'
-import { leftBy, TransportError } from '../../model/transport-error.js'
+import type { A2AError } from '../../model/errors.js'
 import {
   readBadRequest,
   readErrorInfo,
@@ -16,7 +13,38 @@ import {
 } from './gen/google-rpc.js'
 import { type MessageCodec, messageCodec } from './messages.js'
 
-const detailsTrailer = 'grpc-status-details-bin'
+/** The status codes of gRPC. */
+export const statusCodes = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const
+
+/** The end of a call. */
+export interface CallStatus {
+  readonly code: number
+  readonly message: string
+  /** The value of the trailer with details. */
+  readonly details?: Buffer
+  /** The value of the trailer `www-authenticate`. */
+  readonly challenge?: string | undefined
+}
+
+export const detailsTrailer = 'grpc-status-details-bin'
 
 const statusCodec = messageCodec([readStatus, writeStatus])
 const detailCodecs: ReadonlyMap<string, MessageCodec> = new Map([
@@ -29,16 +57,15 @@ const detailCodecs: ReadonlyMap<string, MessageCodec> = new Map([
 const maxDetailBytes = 3000
 const maxMessageLength = 500
 
-export function statusOf(error: A2AError, form: GrpcForm): StatusObject {
-  const code = status[form.status(error) as keyof typeof status] ?? status.UNKNOWN
-  const details = sentence(form.statusMessage?.(error) ?? error.message)
-  const metadata = new Metadata()
+export function statusOf(error: A2AError, form: GrpcForm): CallStatus {
+  const code = statusCodes[form.status(error) as keyof typeof statusCodes] ?? statusCodes.UNKNOWN
+  const message = sentence(form.statusMessage?.(error) ?? error.message)
   try {
-    metadata.set(detailsTrailer, encodeDetails(code, details, form.errorDetails(error)))
+    return { code, message, details: encodeDetails(code, message, form.errorDetails(error)) }
   } catch {
     // An agent may throw an error whose details cannot be encoded. Send the status without them.
+    return { code, message }
   }
-  return { code, details, metadata }
 }
 
 /** Limits the length. Unpaired surrogates cannot be encoded. */
@@ -72,102 +99,4 @@ export function readDetails(bytes: Uint8Array): { code: number; message: string;
       return codec ? [{ '@type': typeUrl, ...codec.decode(Buffer.from(value, 'base64')) }] : []
     }),
   }
-}
-
-/** Progress of a call when it failed. */
-export interface Progress {
-  readonly isStream: boolean
-  /** The response headers; absent if there were none. */
-  readonly headers: Metadata | undefined
-}
-
-type Status = Pick<StatusObject, 'code' | 'details' | 'metadata'>
-
-/** Peers may send unknown codes. grpc-js has no code for a response that cannot be decompressed. */
-export function statusName(code: number | undefined): string {
-  return (code !== undefined && status[code]) || 'UNKNOWN'
-}
-
-/**
- * Converts a status to an error. A status without details may come from grpc-js itself; only its text tells. Confusing
- * the two is harmless: the call fails in both cases.
- */
-export function failureOf(ended: Status, form: GrpcClientForm, progress: Progress): A2AError | TransportError {
-  const { code, details: text, metadata } = ended
-  const received = detailsOf(metadata)
-  const message = clip(text || received?.message || 'The agent gave no reason')
-  if (received) return form.decodeError(statusName(code), message, received.details)
-  switch (code) {
-    case undefined:
-      return new TransportError('bad-answer', 'The answer cannot be unpacked')
-    case status.DEADLINE_EXCEEDED:
-      return new TransportError('timeout', `No answer in time: ${message}`)
-    case status.UNAVAILABLE:
-      if (isNotSent(ended, progress)) return new TransportError('unreachable', message, { wasSent: false })
-      return broken(progress, message)
-    case status.CANCELLED:
-      return broken(progress, message)
-    case status.RESOURCE_EXHAUSTED:
-      if (isTooLarge.test(text)) return tooLarge(progress, message)
-      break
-    case status.INTERNAL:
-      if (text.startsWith('Received RST_STREAM')) return broken(progress, message)
-      break
-    default:
-  }
-  if (isNoAnswer.test(text) && !isRefusal.has(code)) return noAnswer(message)
-  return form.decodeError(statusName(code), message, [])
-}
-
-/** The texts of grpc-js for a call that never got a connection. */
-function isNotSent({ details, metadata }: Status, { headers }: Progress): boolean {
-  const isOwn = !headers && Object.keys(metadata.getMap()).length === 0
-  return isOwn && /^(No connection established|Name resolution failed)/.test(details)
-}
-
-/** The texts of the gRPC libraries for JavaScript, Go, C++ and Java. */
-const isTooLarge = /message (that decompresses to a size )?larger than|exceeds maximum size/i
-
-/** The texts of grpc-js for responses that are not gRPC. */
-const isNoAnswer =
-  /^(Received HTTP status code|No message received|Too many responses received|No status information|Failed to decompress)/
-
-/** A gateway's 401 and 403 mean the same as the agent's. */
-const isRefusal: ReadonlySet<number> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED])
-
-/** The client's limit and the peer's have the same status. The peer refuses before it sends headers. */
-function tooLarge({ headers }: Progress, message: string): A2AError | TransportError {
-  if (!headers) return new A2AError('PAYLOAD_TOO_LARGE', `The request is too large for this agent: ${message}`)
-  // A web page, whose first bytes were read as a length.
-  if (!isAnswer(headers)) return noAnswer(message)
-  return new TransportError('refused', `The answer is too large: ${message}`)
-}
-
-function broken({ isStream, headers }: Progress, message: string): TransportError {
-  return isStream && headers && isAnswer(headers)
-    ? new TransportError('broken-stream', `The stream broke off: ${message}`)
-    : new TransportError('unreachable', message)
-}
-
-function noAnswer(message: string): TransportError {
-  return new TransportError('bad-answer', `The server does not support gRPC: ${message}`)
-}
-
-function isAnswer(headers: Metadata): boolean {
-  return String(headers.get('content-type')[0]).startsWith('application/grpc')
-}
-
-function detailsOf(metadata: Metadata): ReturnType<typeof readDetails> | undefined {
-  const [bytes] = metadata.get(detailsTrailer)
-  if (!Buffer.isBuffer(bytes)) return undefined
-  try {
-    return readDetails(bytes)
-  } catch {
-    // Details that cannot be decoded still prove that the agent sent the status.
-    return { code: 0, message: '', details: [] }
-  }
-}
-
-export function aborted(signal: AbortSignal | undefined): TransportError {
-  return signal ? leftBy(signal) : new TransportError('aborted', 'The call was aborted')
 }

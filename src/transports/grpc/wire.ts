@@ -206,6 +206,9 @@ export function writeDuration(value: string, writer: Writer): void {
   writeInstant({ seconds, nanos: Math.round((time - seconds) * 1e9) }, writer)
 }
 
+/** The prefix of a gRPC message: a flag for compression and four bytes of length. */
+export const framePrefixBytes = 5
+
 const firstSize = 512
 /** Texts up to this length are copied by a loop: it beats the call into the runtime. */
 const maxLoopLength = 48
@@ -218,10 +221,38 @@ const maxGuessLength = 4096
  * on strings of a task id's length; reading, where the input is untrusted, is left to that library.
  */
 export class Writer {
-  private buffer = Buffer.allocUnsafe(firstSize)
+  private buffer: Buffer
   private position = 0
   /** Start offsets of the messages that are being written. */
   private readonly forks: number[] = []
+
+  constructor(size = firstSize) {
+    this.buffer = Buffer.allocUnsafe(size)
+  }
+
+  get length(): number {
+    return this.position
+  }
+
+  /** Begins a message of gRPC, and returns its start for `endFrame` or `dropFrame`. */
+  beginFrame(): number {
+    this.reserve(framePrefixBytes)
+    const start = this.position
+    this.position += framePrefixBytes
+    return start
+  }
+
+  /** Writes the prefix: not compressed, and the length. */
+  endFrame(start: number): void {
+    this.buffer[start] = 0
+    this.buffer.writeUInt32BE(this.position - start - framePrefixBytes, start + 1)
+  }
+
+  /** Removes a message that cannot be written. */
+  dropFrame(start: number): void {
+    this.position = start
+    this.forks.length = 0
+  }
 
   uint32(value: number): this {
     this.reserve(5)

@@ -1,0 +1,201 @@
+/**
+ * The HTTP/2 connections of a port: limits of streams, resets and headers, keep-alive pings and the end of connections.
+ * Loaded with the first HTTP/2 connection.
+ */
+import { maxHeaderSize } from 'node:http'
+import {
+  constants,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import type { GrpcConnection, UnreadCount } from '../transports/grpc/server-call.js'
+
+export type AnswerStream = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  connection: Http2Connection,
+) => void
+
+export interface Http2Server {
+  /** Takes over a decrypted connection whose unread first bytes are those of HTTP/2. */
+  accept(socket: Socket): void
+  /** Sends GOAWAY and lets running calls end, up to the deadline. */
+  close(graceMs: number): Promise<void>
+}
+
+interface Http2Options {
+  /** Interval of pings, which detect vanished peers. Default 60 s. */
+  readonly pingMs?: number
+  /** Maximum time until a ping is answered. A peer in the middle of endless headers cannot answer. Default 20 s. */
+  readonly pongMs?: number
+  /** Time after which a connection without streams is closed. Default 10 minutes. */
+  readonly idleMs?: number
+}
+
+/** Memory of one connection in megabytes: requests and unread responses together. */
+const maxSessionMemory = 64
+const sessionOptions = {
+  maxSessionMemory,
+  settings: { maxConcurrentStreams: 1000, maxHeaderListSize: maxHeaderSize },
+}
+
+export function createHttp2Server(
+  answer: AnswerStream,
+  { pingMs = 60_000, pongMs = 20_000, idleMs = 10 * 60_000 }: Http2Options = {},
+): Http2Server {
+  const connections = new Set<Http2Connection>()
+  const timer = setInterval(
+    () => {
+      for (const connection of connections) connection.check(pingMs, pongMs, idleMs)
+    },
+    Math.max(10, Math.min(pingMs, pongMs) / 4),
+  )
+  timer.unref()
+  let onEmpty: () => void = () => undefined
+  let isClosing = false
+  return {
+    accept(socket) {
+      if (isClosing || socket.destroyed) {
+        socket.destroy()
+        return
+      }
+      const connection = new Http2Connection(socket, answer)
+      connections.add(connection)
+      socket.once('close', () => {
+        connections.delete(connection)
+        if (connections.size === 0) onEmpty()
+      })
+    },
+    async close(graceMs) {
+      isClosing = true
+      clearInterval(timer)
+      for (const { session } of connections) session.close()
+      if (connections.size > 0) {
+        let deadline: NodeJS.Timeout | undefined
+        await new Promise<void>((resolve) => {
+          onEmpty = resolve
+          deadline = setTimeout(resolve, graceMs)
+        })
+        clearTimeout(deadline)
+      }
+      for (const { session, socket } of connections) {
+        session.destroy()
+        socket.destroy()
+      }
+    },
+  }
+}
+
+/** Rapid resets that one connection may send: a burst, and a rate per second. */
+const burst = 100
+const perSecond = 10
+const rapidMs = 1000
+
+export class Http2Connection implements GrpcConnection {
+  readonly socket: Socket
+  readonly session: ServerHttp2Session
+  readonly address: () => string | undefined
+  readonly unread = new UnreadBytes()
+  requestBytes = 0
+  readonly #answer: AnswerStream
+  #openStreams = 0
+  #lastUseMs = performance.now()
+  #lastPingMs = performance.now()
+  #isPinging = false
+  #resetsLeft = burst
+  #lastResetMs = performance.now()
+  #isClosing = false
+
+  constructor(socket: Socket, answer: AnswerStream) {
+    this.socket = socket
+    this.#answer = answer
+    const { remoteAddress } = socket
+    this.address = () => remoteAddress
+    this.session = performServerHandshake(socket, sessionOptions)
+    // The session closes itself.
+    this.session.on('error', ignore)
+    this.session.on('stream', (stream, headers) => this.#open(stream, headers))
+  }
+
+  /** Sends pings, and closes a connection that is idle or does not answer. */
+  check(pingMs: number, pongMs: number, idleMs: number): void {
+    const now = performance.now()
+    const sincePing = now - this.#lastPingMs
+    if (this.#isPinging && sincePing >= pongMs) this.session.destroy()
+    else if (this.#openStreams === 0 && now - this.#lastUseMs >= idleMs) this.session.close()
+    else if (!this.#isPinging && sincePing >= pingMs && !this.session.destroyed) {
+      this.#lastPingMs = now
+      this.#isPinging = this.session.ping(() => {
+        this.#isPinging = false
+      })
+    }
+  }
+
+  #open(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const openedMs = performance.now()
+    this.#openStreams += 1
+    stream.on('error', ignore)
+    stream.on('close', () => {
+      const now = performance.now()
+      this.#openStreams -= 1
+      this.#lastUseMs = now
+      // Clients and servers also use NO_ERROR when the response is complete. `aborted` means that it is not.
+      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted
+      if (isReset && now - openedMs < rapidMs) this.#countReset(now)
+    })
+    this.#answer(stream, headers, this)
+  }
+
+  /**
+   * Limits requests that a client opens and resets at once (HTTP/2 rapid reset), which the limit on concurrent streams
+   * does not count. A connection beyond the limit is closed with ENHANCE_YOUR_CALM. Calls that are cancelled more than a
+   * second after their start do not count.
+   */
+  #countReset(now: number): void {
+    this.#resetsLeft = Math.min(burst, this.#resetsLeft + ((now - this.#lastResetMs) / 1000) * perSecond) - 1
+    this.#lastResetMs = now
+    if (this.#resetsLeft >= 0 || this.#isClosing) return
+    this.#isClosing = true
+    // A stream closes while its session is reading frames. Destroying the session then would abort the process.
+    setImmediate(() => {
+      if (this.session.destroyed) return
+      this.session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      this.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    })
+  }
+}
+
+/** Limit of the unread stream messages of one connection, in bytes. */
+const maxUnreadBytes = 4 * 1024 * 1024
+
+class UnreadBytes implements UnreadCount {
+  #bytes = 0
+  #waiting = new Set<() => void>()
+
+  get isFull(): boolean {
+    return this.#bytes >= maxUnreadBytes
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  remove(bytes: number): void {
+    this.#bytes -= bytes
+    if (this.isFull || this.#waiting.size === 0) return
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const wake of waiting) wake()
+  }
+
+  onRoom(wake: () => void): void {
+    this.#waiting.add(wake)
+  }
+}
+
+function ignore(): void {
+  // The peer is gone: the stream or session closes itself.
+}

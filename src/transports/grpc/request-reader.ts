@@ -1,0 +1,98 @@
+/** Reads the one message of a request, which may be compressed. */
+import { gunzip, inflate } from 'node:zlib'
+import { type CallStatus, statusCodes } from './status.js'
+import { framePrefixBytes } from './wire.js'
+
+/** Names of encodings that a request may have. Responses are not compressed. */
+export const acceptedEncodings = 'identity,deflate,gzip'
+
+const decompressors = { gzip: gunzip, deflate: inflate } as const
+
+/** Collects the bytes of one message. Bytes beyond the limit, and beyond the message, are refused at once. */
+export class RequestReader {
+  readonly #maxBytes: number
+  /** The prefix and the bytes received so far, if the message came in several pieces. */
+  #pieces: Buffer[] | undefined
+  #received = 0
+  /** Length of the message, if the prefix is complete. */
+  #length: number | undefined
+  #isCompressed = false
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get received(): number {
+    return this.#received
+  }
+
+  /** Returns the status of a request that is refused. */
+  add(piece: Buffer): CallStatus | undefined {
+    if (this.#pieces) this.#pieces.push(piece)
+    else this.#pieces = [piece]
+    this.#received += piece.length
+    if (this.#length === undefined && this.#received >= framePrefixBytes) {
+      const [first] = this.#pieces
+      const prefix = first && first.length >= framePrefixBytes ? first : this.#join()
+      this.#isCompressed = prefix[0] !== 0
+      this.#length = prefix.readUInt32BE(1)
+      if (this.#length > this.#maxBytes)
+        return exhausted(`Received message larger than max (${this.#length} vs. ${this.#maxBytes})`)
+    }
+    if (this.#length !== undefined && this.#received > framePrefixBytes + this.#length)
+      return { code: statusCodes.UNIMPLEMENTED, message: 'Received a second request message' }
+    return undefined
+  }
+
+  /** Passes on the message when the request has ended. */
+  finish(encoding: string, onMessage: (message: Buffer) => void, onRefused: (status: CallStatus) => void): void {
+    if (this.#length === undefined || this.#received < framePrefixBytes + this.#length) {
+      onRefused({ code: statusCodes.UNIMPLEMENTED, message: 'Received no request message' })
+      return
+    }
+    const message = this.#join().subarray(framePrefixBytes)
+    this.#pieces = undefined
+    if (this.#isCompressed) this.#decompress(message, encoding, onMessage, onRefused)
+    else onMessage(message)
+  }
+
+  #decompress(
+    message: Buffer,
+    encoding: string,
+    onMessage: (message: Buffer) => void,
+    onRefused: (status: CallStatus) => void,
+  ): void {
+    const maxBytes = this.#maxBytes
+    const decompress = decompressors[encoding as keyof typeof decompressors]
+    if (!decompress) {
+      onRefused(unknownEncoding(encoding))
+      return
+    }
+    decompress(message, { maxOutputLength: maxBytes }, (error, decompressed) => {
+      if (!error) onMessage(decompressed)
+      else if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+        onRefused(exhausted(`Received message that decompresses to a size larger than ${maxBytes}`))
+      else onRefused({ code: statusCodes.INTERNAL, message: 'Failed to decompress message' })
+    })
+  }
+
+  #join(): Buffer {
+    const pieces = this.#pieces ?? []
+    const [first] = pieces
+    if (first && pieces.length === 1) return first
+    const joined = Buffer.concat(pieces)
+    this.#pieces = [joined]
+    return joined
+  }
+}
+
+function exhausted(message: string): CallStatus {
+  return { code: statusCodes.RESOURCE_EXHAUSTED, message }
+}
+
+function unknownEncoding(encoding: string): CallStatus {
+  // A message that is marked as compressed needs an encoding.
+  if (encoding === 'identity') return { code: statusCodes.INTERNAL, message: 'The message has no compression' }
+  const message = `Received message compressed with unsupported encoding "${encoding.slice(0, 40)}"`
+  return { code: statusCodes.UNIMPLEMENTED, message }
+}
