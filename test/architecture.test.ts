@@ -79,6 +79,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'registry/': [
     'model/',
     'dialects/',
+    'transports/exchange.ts',
     'transports/read-json.ts',
     'transports/sse.ts',
     'transports/sse-reader.ts',

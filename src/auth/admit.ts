@@ -32,8 +32,8 @@ export function createAdmit(requirements: readonly Requirement[], start?: StartV
     const verification = start?.(credentials)
     const verdicts: (Verdict | Promise<Verdict>)[] = []
     let isSettled = true
-    for (const [place, scheme] of schemes.entries()) {
-      const canVerify = verification?.canVerify(place) ?? true
+    for (const scheme of schemes) {
+      const canVerify = verification?.canVerify(verdicts.length) ?? true
       const verdict = canVerify ? scheme.authenticate(credentials) : 'refused'
       if (verdict instanceof Promise) isSettled = false
       verdicts.push(verdict)

@@ -16,9 +16,9 @@ export interface VerifiedCertificate {
 /** The connection that a request arrived on. */
 export interface Connection {
   /** The network address of the peer, if known. */
-  readonly address?: () => string | undefined
+  readonly address?: (() => string | undefined) | undefined
   /** The certificate of the peer, if a trusted authority has signed it. */
-  readonly certificate?: () => VerifiedCertificate | undefined
+  readonly certificate?: (() => VerifiedCertificate | undefined) | undefined
   /** Receives the caller once its credentials are verified. */
-  readonly onCaller?: (caller: Caller) => void
+  readonly onCaller?: ((caller: Caller) => void) | undefined
 }

@@ -9,6 +9,7 @@ import { RegistryError } from '../registry-client/registry-error.js'
 import { limitAdmission } from '../server/limit-admission.js'
 import { failureLimit, type Limits } from '../server/limits.js'
 import { type Rate, RateLimit } from '../server/rate-limit.js'
+import type { Exchange } from '../transports/exchange.js'
 import type { Publisher } from './publications.js'
 import type { RateCharge } from './work-queue.js'
 
@@ -37,8 +38,7 @@ export interface Admitted {
 }
 
 interface RegistryRequest {
-  readonly request: Request
-  readonly connection: Connection | undefined
+  readonly exchange: Exchange
   /** The request changes nothing. */
   readonly isRead: boolean
 }
@@ -68,12 +68,13 @@ export function createAdmission(options: AdmissionOptions): (arrival: RegistryRe
     const rateCharge = rateChargeOf(ofAddresses, address)
     return { publisher: anonymousPublisher, callerKey: `address ${address}`, rateCharge }
   }
-  return async ({ request, connection, isRead }) => {
+  return async ({ exchange, isRead }) => {
+    const { connection } = exchange
     const isOpen = options.publicRead === true && isRead
     const ask = isOpen ? admitReader : admit
     if (!ask) return admitAnonymous(connection)
-    const headers = withAccessToken(request.headers, schemes)
-    const admission = await ask({ ...connection, headers, url: request.url })
+    const headers = withAccessToken(exchange.headers, schemes)
+    const admission = await ask({ ...connection, headers, url: exchange.url })
     if (!isRefused(admission)) {
       const publisher = { id: admission.id, isAdmin: options.isAdmin?.(admission) ?? false, isKnown: true }
       return { publisher, callerKey: `caller ${admission.id}`, rateCharge: rateChargeOf(rate, admission.id) }
@@ -111,7 +112,7 @@ function rateLimited(message: string, retryAfterSeconds: number): RegistryError 
 }
 
 /** Nacos clients send credentials in the header `accessToken`, which replaces the headers of all configured schemes. */
-function withAccessToken(headers: Headers, schemes: readonly AuthScheme[]): Pick<Headers, 'get'> {
+function withAccessToken(headers: Pick<Headers, 'get'>, schemes: readonly AuthScheme[]): Pick<Headers, 'get'> {
   const token = headers.get('accesstoken')
   if (token === null) return headers
   const keyNames = schemes.flatMap(({ card }) =>

@@ -8,7 +8,7 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { settleLog } from '../server/default-log.js'
-import { FetchExchange, toResponse } from '../server/fetch.js'
+import { toFetch } from '../server/fetch.js'
 import { createHealth, createReadiness } from '../server/health.js'
 import { assertPublicUrl, createHostCheck, type HostCheck, hostFault, hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
@@ -16,6 +16,7 @@ import { toNodeListener } from '../server/node.js'
 import { useStore } from '../server/open-store.js'
 import { type ConnectionOptions, connectionOptions, portOptions, rateLimit, storeOption } from '../server/options.js'
 import type { CompleteStore, Store } from '../stores/store.js'
+import { type Answer, type AnswerExchange, type Exchange, withHeaders } from '../transports/exchange.js'
 import { createAdmission, type RegistryRates } from './admission.js'
 import type { ProbeOptions } from './prober.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
@@ -92,6 +93,8 @@ const registryOptions = {
 export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read'> {
   /** Answers a request. `connection` has the client certificate and the address of the caller. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
+  /** Answers a request without `Request` and `Response`. `toNodeListener` uses it. */
+  readonly answer: AnswerExchange
   /** Ends watches and probes, and closes the store if the registry opened it. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -133,15 +136,17 @@ async function assembleRegistry(options: RegistryOptions, publicUrl: () => strin
     await release()
   }
   const { publish, renew, withdraw, find, list, read } = core
+  const answer = createAnswer(groups, { options, store, core, onFailure, isOwnHost, publicUrl: deps.publicUrl })
   return {
     ...{ publish, renew, withdraw, find, list, read },
-    fetch: createFetch(groups, { options, store, core, onFailure, isOwnHost, publicUrl: deps.publicUrl }),
+    fetch: toFetch(answer),
+    answer,
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-interface FetchDeps {
+interface AnswerDeps {
   readonly options: RegistryOptions
   readonly store: CompleteStore
   readonly core: RegistryCore
@@ -151,37 +156,37 @@ interface FetchDeps {
   onFailure(error: unknown): void
 }
 
-function createFetch(groups: readonly RouteGroup[], deps: FetchDeps): Registry['fetch'] {
+function createAnswer(groups: readonly RouteGroup[], deps: AnswerDeps): AnswerExchange {
   const { options, store, core, onFailure, isOwnHost, publicUrl } = deps
   const admit = createAdmission(options)
   const health = createHealth(createReadiness(store, () => false))
   const isAllowedOrigin = (origin: string | null) =>
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
-  const answer = async (group: RouteGroup, request: Request, connection: Connection | undefined): Promise<Response> => {
-    const fault = isOwnHost && hostFault(new FetchExchange(request), isOwnHost)
+  const answer = async (group: RouteGroup, exchange: Exchange): Promise<Answer> => {
+    const fault = isOwnHost && hostFault(exchange, isOwnHost)
     if (fault !== undefined) throw new RegistryError('FORBIDDEN', fault)
     // Browsers let any web page send simple requests, such as forms, to any address.
-    if (!isAllowedOrigin(request.headers.get('origin')))
+    if (!isAllowedOrigin(exchange.headers.get('origin')))
       throw new RegistryError('FORBIDDEN', 'This origin may not call the registry')
-    const { publisher, callerKey, rateCharge } = await admit({ request, connection, isRead: group.isRead(request) })
+    const { publisher, callerKey, rateCharge } = await admit({ exchange, isRead: group.isRead(exchange) })
     const share = core.share(callerKey, rateCharge)
-    return await group.answer({ request, url: new URL(request.url), publisher, callerKey, share })
+    return await group.answer({ exchange, url: new URL(exchange.url), publisher, callerKey, share })
   }
-  return async (request, connection) => {
-    const url = new URL(request.url)
-    const known = health(request.method, url.pathname)
-    if (known) return toResponse(await known)
-    const group = groups.find((each) => each.owns(url.pathname)) ?? (groups[0] as RouteGroup) // the list is not empty
+  return async (exchange) => {
+    const known = health(exchange.method, exchange.path)
+    if (known) return await known
+    const group = groups.find((each) => each.owns(exchange.path)) ?? (groups[0] as RouteGroup) // the list is not empty
     try {
-      return await answer(group, request, connection)
+      return await answer(group, exchange)
     } catch (caught) {
       const error = RegistryError.from(caught)
       if (error.cause !== undefined) onFailure(error.cause)
-      const refusal = group.refuse(error)
-      if (error.challenge !== undefined) refusal.headers.set('www-authenticate', error.challenge)
-      if (error.retryAfterSeconds !== undefined) refusal.headers.set('retry-after', String(error.retryAfterSeconds))
-      return refusal
+      const { challenge, retryAfterSeconds } = error
+      return withHeaders(group.refuse(error), {
+        ...(challenge !== undefined && { 'www-authenticate': challenge }),
+        ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+      })
     }
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { toResponse } from '../server/fetch.js'
 import { readSse } from '../transports/sse-reader.js'
 import { ann, cardFor, type TestRegistry, testRegistry } from './registry.fixture.js'
 
@@ -7,7 +8,7 @@ function follow(
   registry: TestRegistry,
   options: { after?: number; namespace?: string; name?: string; callerKey?: string } = {},
 ) {
-  const response = registry.watch(options)
+  const response = toResponse(registry.watch(options))
   const batches = readSse(response.body as ReadableStream<Uint8Array>, { maxEventBytes: 10_000 })
   const ready: { id: number; type: string; name?: string }[] = []
   return {
@@ -128,7 +129,7 @@ describe('watching', () => {
 
   it('sends comments while idle, and each event as an id and one data line', async () => {
     await using registry = await testRegistry({ heartbeatMs: 5 })
-    const response = registry.watch({})
+    const response = toResponse(registry.watch({}))
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const read = async () => new TextDecoder().decode((await reader.read()).value)

@@ -15,7 +15,7 @@ import { createRestServer, type RestTarget } from '../transports/rest/server.js'
 import { type BindingHandler, type IncomingCall, parameterHeaders } from '../transports/transport.js'
 import type { OriginCheck } from './hosts.js'
 import type { OfferedDialects } from './offered-dialects.js'
-import { credentialsOf } from './refusal.js'
+import { ExchangeCredentials } from './refusal.js'
 import { type CurrentCards, createCardServer } from './well-known.js'
 
 interface EndpointDeps {
@@ -101,7 +101,7 @@ export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
   const authenticate = (pending: PendingCall, verify: Admit): Answer | Promise<Answer> => {
     const fail = (caught: unknown) => refuse(pending, { refused: A2AError.from(caught) })
     try {
-      const admission = verify(credentialsOf(pending.exchange))
+      const admission = verify(new ExchangeCredentials(pending.exchange))
       if (!(admission instanceof Promise)) return enter(pending, admission)
       return admission.then((settled) => enter(pending, settled)).catch(fail)
     } catch (caught) {

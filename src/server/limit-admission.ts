@@ -9,7 +9,7 @@ import {
   VerifiedCredentials,
 } from '../auth/admit.js'
 import { type Requirement, schemesOf } from '../auth/requirement.js'
-import type { Credentials } from '../auth/scheme.js'
+import type { Credentials, Verdict } from '../auth/scheme.js'
 import { type AuthResult, isRefused } from '../model/admission.js'
 import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
@@ -62,49 +62,71 @@ function limitFailures(requirements: readonly Requirement[], failures: FailureLi
   return (credentials) => {
     const given = readers.map((read) => read(credentials))
     // A request without a credential is not a guess: it is neither counted nor rejected here.
-    return given.every((each) => each === '') ? undefined : watch(given, credentials, { failures, verified })
+    return given.every(isEmpty) ? undefined : new WatchedVerification(given, credentials, failures, verified)
   }
 }
 
-interface Failures {
-  readonly failures: FailureLimit
-  readonly verified: VerifiedCredentials
+function isEmpty(credential: string | undefined): boolean {
+  return credential === ''
 }
 
-function watch(
-  given: readonly (string | undefined)[],
-  { address: addressOf }: Credentials,
-  { failures, verified }: Failures,
-): Verification {
-  const address = addressOf?.() ?? ''
-  const peer = addressKey(address)
-  const pause = failures.rate.waitFor(peer)
-  const isSkipped = pause === 0 ? [] : given.map((credential) => credential !== '' && !verified.has(credential))
-  return {
-    canVerify: (place) => isSkipped[place] !== true,
-    decided(admission, verdicts) {
-      const proofs = new Set<string | undefined>()
-      for (const [place, verdict] of verdicts.entries()) {
-        const caller = callerOf(verdict)
-        if (!caller) continue
-        verified.add(given[place], caller.id)
-        proofs.add(given[place])
-      }
-      const isUnknown = isRefused(admission) && admission.refused.code === 'UNAUTHENTICATED'
-      let hasFailed = false
-      for (const [place, credential] of given.entries()) {
-        // Several schemes can read one credential. It is valid if one of them accepts it.
-        if (credential === '' || isSkipped[place] || proofs.has(credential)) continue
-        if (verdicts[place] !== 'refused' && !isUnknown) continue
-        verified.delete(credential)
-        hasFailed = true
-      }
-      if (hasFailed && isCounted(address, failures)) failures.rate.take(peer)
-      if (!isRefused(admission) || !isSkipped.includes(true)) return admission
-      const value = `limit failedAuthentication: ${failures.rate.text}`
-      const message = `Too many requests with invalid credentials from your address (${value}), try again later`
-      return { refused: overLimit('failedAuthentication', message, pause) }
-    },
+/** Runs for every request, so it creates no objects while nothing fails. */
+class WatchedVerification implements Verification {
+  readonly #given: readonly (string | undefined)[]
+  readonly #address: string
+  readonly #peer: string
+  readonly #pause: number
+  readonly #failures: FailureLimit
+  readonly #verified: VerifiedCredentials
+  /** Credentials that are not verified now; undefined if there are none. */
+  readonly #isSkipped: readonly boolean[] | undefined
+
+  constructor(
+    given: readonly (string | undefined)[],
+    { address }: Credentials,
+    failures: FailureLimit,
+    verified: VerifiedCredentials,
+  ) {
+    this.#given = given
+    this.#address = address?.() ?? ''
+    this.#peer = addressKey(this.#address)
+    this.#pause = failures.rate.waitFor(this.#peer)
+    this.#failures = failures
+    this.#verified = verified
+    if (this.#pause > 0) this.#isSkipped = given.map((credential) => !isEmpty(credential) && !verified.has(credential))
+  }
+
+  canVerify(place: number): boolean {
+    return this.#isSkipped?.[place] !== true
+  }
+
+  decided(admission: AuthResult, verdicts: readonly Verdict[]): AuthResult {
+    const given = this.#given
+    for (let place = 0; place < given.length; place++) {
+      const caller = callerOf(verdicts[place])
+      if (caller) this.#verified.add(given[place], caller.id)
+    }
+    const isUnknown = isRefused(admission) && admission.refused.code === 'UNAUTHENTICATED'
+    let hasFailed = false
+    for (let place = 0; place < given.length; place++) {
+      if (isEmpty(given[place]) || !this.canVerify(place) || this.#isProof(given[place], verdicts)) continue
+      if (verdicts[place] !== 'refused' && !isUnknown) continue
+      this.#verified.delete(given[place])
+      hasFailed = true
+    }
+    const { rate } = this.#failures
+    if (hasFailed && isCounted(this.#address, this.#failures)) rate.take(this.#peer)
+    if (!isRefused(admission) || !this.#isSkipped?.includes(true)) return admission
+    const value = `limit failedAuthentication: ${rate.text}`
+    const message = `Too many requests with invalid credentials from your address (${value}), try again later`
+    return { refused: overLimit('failedAuthentication', message, this.#pause) }
+  }
+
+  /** Several schemes can read one credential. It is valid if one of them accepts it. */
+  #isProof(credential: string | undefined, verdicts: readonly Verdict[]): boolean {
+    for (let place = 0; place < verdicts.length; place++)
+      if (this.#given[place] === credential && callerOf(verdicts[place])) return true
+    return false
   }
 }
 

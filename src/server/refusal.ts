@@ -4,23 +4,43 @@ import type { Credentials } from '../auth/scheme.js'
 import type { RestForm } from '../dialects/dialect.js'
 import { newestDialect } from '../dialects/servers.js'
 import type { AuthResult, Refused } from '../model/admission.js'
+import type { Connection } from '../model/connection.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import type { Answer, Exchange } from '../transports/exchange.js'
+import type { HeaderReader } from '../transports/transport.js'
 
 const form = newestDialect.rest as RestForm // the newest dialect has one
 
 /** Authenticates the caller of a request. */
 export async function admitted(admit: Admit | undefined, exchange: Exchange): Promise<AuthResult> {
   try {
-    return (await admit?.(credentialsOf(exchange))) ?? anonymous
+    return (await admit?.(new ExchangeCredentials(exchange))) ?? anonymous
   } catch (caught) {
     return { refused: A2AError.from(caught) }
   }
 }
 
-export function credentialsOf({ connection, headers, url }: Exchange): Credentials {
-  return { ...connection, headers, url }
+/** The facts of a request that schemes read. A class, because copying the connection takes longer than all schemes. */
+export class ExchangeCredentials implements Credentials {
+  readonly headers: HeaderReader
+  readonly address?: Connection['address']
+  readonly certificate?: Connection['certificate']
+  readonly onCaller?: Connection['onCaller']
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    const { connection } = exchange
+    this.#exchange = exchange
+    this.headers = exchange.headers
+    this.address = connection?.address
+    this.certificate = connection?.certificate
+    this.onCaller = connection?.onCaller
+  }
+
+  get url(): string {
+    return this.#exchange.url
+  }
 }
 
 export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'challenge'>): Answer {

@@ -1,6 +1,8 @@
 /** The API of Agentic Resource Discovery (ARD) 0.9: catalog, search, list and facets. */
+
 import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
+import type { Answer } from '../../transports/exchange.js'
 import type { FoundAgent } from '../finds.js'
 import { sortInSlices } from '../work-queue.js'
 import {
@@ -58,7 +60,7 @@ export function createArdRoutes(
     return entries
   }
 
-  const catalog = async ({ share }: RegistryCall): Promise<Response> => {
+  const catalog = async ({ share }: RegistryCall): Promise<Answer> => {
     const source = sourceOf()
     const displayName = options.displayName ?? source.publisher
     const itself: CatalogEntry = {
@@ -74,7 +76,7 @@ export function createArdRoutes(
     return jsonText(200, `{"specVersion":"1.0","host":${host},"entries":[${entries.join(',')}]}`)
   }
 
-  const search = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
+  const search = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Answer> => {
     const { federation = 'auto', pageSize, pageToken } = body
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
@@ -90,7 +92,7 @@ export function createArdRoutes(
     return jsonText(200, `{"results":[${results.join(',')}]${referrals}${tokenAfter(page, total)}}`)
   }
 
-  const explore = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
+  const explore = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Answer> => {
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
     const asked = isObject(body.resultType) ? body.resultType.facets : undefined
@@ -100,7 +102,7 @@ export function createArdRoutes(
     return json(200, { resultType: 'facets', facets: await facets.buckets() })
   }
 
-  const list = async ({ url: { searchParams }, share }: RegistryCall): Promise<Response> => {
+  const list = async ({ url: { searchParams }, share }: RegistryCall): Promise<Answer> => {
     const source = sourceOf()
     const isWanted = listFilter(searchParams.get('filter'), source)
     const { keyOf, compare } = listOrder(searchParams.get('orderBy'))
@@ -122,12 +124,12 @@ export function createArdRoutes(
     owns: (path) => path === catalogPath || path === '/search' || path === '/explore' || path === '/agents',
     isRead: () => true,
     async answer(call) {
-      const { request, url } = call
-      const route = `${request.method} ${url.pathname}`
+      const { exchange, url } = call
+      const route = `${exchange.method} ${url.pathname}`
       if (route === `GET ${catalogPath}`) return await catalog(call)
       if (route === 'GET /agents') return await list(call)
-      if (route === 'POST /search') return await search(call, await readObject(request, maxBodyBytes))
-      if (route === 'POST /explore') return await explore(call, await readObject(request, maxBodyBytes))
+      if (route === 'POST /search') return await search(call, await readObject(exchange, maxBodyBytes))
+      if (route === 'POST /explore') return await explore(call, await readObject(exchange, maxBodyBytes))
       throw new RegistryError('UNSUPPORTED', `Not found: ${route}`)
     },
     refuse: ({ code, message }) => {

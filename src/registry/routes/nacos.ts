@@ -1,7 +1,9 @@
 /** The A2A part of the admin API of Nacos 3: requests are forms, responses have a `Result` envelope. */
+
 import type { AgentCard } from '../../model/agent-card.js'
 import { RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import { type AgentKey, defaultNamespace } from '../../registry-client/registry-messages.js'
+import type { Answer, Exchange } from '../../transports/exchange.js'
 import { type CatalogAgent, instancesOf } from '../catalog.js'
 import { cardTextOf, type InstanceDocument } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
@@ -79,16 +81,16 @@ export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): R
     owns: (path) => path === nacosPath || path.startsWith(`${nacosPath}/`),
     isRead: ({ method }) => method === 'GET',
     async answer(call) {
-      const { request, url } = call
-      const form = await formOf(request, url, maxBodyBytes)
-      const route = `${request.method} ${url.pathname.slice(nacosPath.length)}`
+      const { exchange, url } = call
+      const form = await formOf(exchange, url, maxBodyBytes)
+      const route = `${exchange.method} ${url.pathname.slice(nacosPath.length)}`
       if (route === 'GET ') return await get(form)
       if (route === 'GET /list') return await list(call, form)
       if (route === 'GET /version/list') return versions(form)
       if (route === 'POST ') return await save(call, form, 'absent')
       if (route === 'PUT ') return await save(call, form, 'present')
       if (route === 'DELETE ') return await remove(call, form)
-      throw new RegistryError('UNSUPPORTED', `Not found: ${request.method} ${url.pathname}`)
+      throw new RegistryError('UNSUPPORTED', `Not found: ${exchange.method} ${url.pathname}`)
     },
     refuse: ({ code, message }) => {
       const { status, number, text } = errorForms[code]
@@ -113,18 +115,18 @@ const errorForms: Readonly<
   INTERNAL: { status: 500, number: 30000, text: 'server error' },
 }
 
-function success(data: unknown): Response {
+function success(data: unknown): Answer {
   return json(200, { code: 0, message: 'success', data })
 }
 
 const maxFields = 100
 
 /** Merges the fields of the query and of the body. */
-async function formOf(request: Request, url: URL, maxBytes: number): Promise<URLSearchParams> {
+async function formOf(exchange: Exchange, url: URL, maxBytes: number): Promise<URLSearchParams> {
   const form = new URLSearchParams(url.searchParams)
-  if (request.method === 'GET') return form
-  const type = request.headers.get('content-type') ?? ''
-  const body = await readAll(request, maxBytes)
+  if (exchange.method === 'GET') return form
+  const type = exchange.headers.get('content-type') ?? ''
+  const body = await readAll(exchange, maxBytes)
   if (body.byteLength === 0) return form
   if (type !== '' && !/^application\/x-www-form-urlencoded\b/i.test(type))
     throw new RegistryError('INVALID', 'Send application/x-www-form-urlencoded')

@@ -1,7 +1,9 @@
 /** The registry's own API: JSON at `/v1/…`. See `docs/registry.md`. */
+
 import { isObject } from '../../model/is-object.js'
 import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey } from '../../registry-client/registry-messages.js'
+import type { Answer, Exchange } from '../../transports/exchange.js'
 import type { CatalogInstance } from '../catalog.js'
 import { cardTextOf, type InstanceDocument, tagsOf } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
@@ -32,26 +34,26 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     responses.get(found.agent, `${found.version}\n${found.instances.length}`, () => describeAgent(found, registry.read))
 
   /** The published card of the first offered instance. */
-  const cardOf = async ({ instances: [first] }: FoundAgent, key: AgentKey): Promise<Response> => {
+  const cardOf = async ({ instances: [first] }: FoundAgent, key: AgentKey): Promise<Answer> => {
     const document = first && (await registry.read(first.key))
     if (!document) throw notFound(key)
     return text(200, document.published, { 'content-type': cardMediaType })
   }
 
-  const agents = async (call: RegistryCall, key: AgentKey, rest: readonly string[]): Promise<Response | undefined> => {
-    const { request, url, publisher } = call
+  const agents = async (call: RegistryCall, key: AgentKey, rest: readonly string[]): Promise<Answer | undefined> => {
+    const { exchange, url, publisher } = call
     const [verb, ...more] = rest
     if (more.length > 0) return undefined
     const wanted = wantedOf(url)
-    if (request.method === 'GET') {
+    if (exchange.method === 'GET') {
       if (verb === undefined) return text(200, await encodeAgent(registry.find(key, wanted)))
       if (verb === 'card') return await cardOf(registry.find(key, wanted), key)
       if (verb === 'health') return await health(key, wanted.version)
       return undefined
     }
-    if (request.method === 'PUT' && verb === undefined) return await publish(request, key, publisher)
-    if (request.method === 'POST' && verb === 'renew') return await renew(request, key, publisher)
-    if (request.method === 'DELETE' && verb === undefined) {
+    if (exchange.method === 'PUT' && verb === undefined) return await publish(exchange, key, publisher)
+    if (exchange.method === 'POST' && verb === 'renew') return await renew(exchange, key, publisher)
+    if (exchange.method === 'DELETE' && verb === undefined) {
       const query = { version: url.searchParams.get('version'), instance: url.searchParams.get('instance') }
       const { version, instance } = query
       const target = { ...key, ...(version !== null && { version }), ...(instance !== null && { instance }) }
@@ -60,17 +62,17 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return undefined
   }
 
-  const publish = async (request: Request, key: AgentKey, publisher: Publisher): Promise<Response> => {
+  const publish = async (exchange: Exchange, key: AgentKey, publisher: Publisher): Promise<Answer> => {
     const published = await registry.publish(
-      { ...key, ...publicationIn(await readObject(request, maxBodyBytes)) },
+      { ...key, ...publicationIn(await readObject(exchange, maxBodyBytes)) },
       publisher,
     )
     const found = registry.find(key, { version: published.version, includeUnhealthy: true })
     return text(200, await encodeAgent(found))
   }
 
-  const renew = async (request: Request, key: AgentKey, publisher: Publisher): Promise<Response> => {
-    const { version, instance } = await readObject(request, maxBodyBytes)
+  const renew = async (exchange: Exchange, key: AgentKey, publisher: Publisher): Promise<Answer> => {
+    const { version, instance } = await readObject(exchange, maxBodyBytes)
     if (typeof version !== 'string' || typeof instance !== 'string')
       throw new RegistryError('INVALID', 'version and instance must be strings')
     const renewed = await registry.renew({ ...key, version, instance }, publisher)
@@ -78,7 +80,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return json(200, { ttlSeconds: renewed.ttlMs / 1000 })
   }
 
-  const health = async (key: AgentKey, version: string | undefined): Promise<Response> => {
+  const health = async (key: AgentKey, version: string | undefined): Promise<Answer> => {
     const { instances } = registry.find(key, { ...(version !== undefined && { version }), includeUnhealthy: true })
     const shown = instances.map(async (each) => ({
       ...describeInstance(each),
@@ -87,7 +89,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return json(200, { instances: await Promise.all(shown) })
   }
 
-  const list = async ({ url, share }: RegistryCall): Promise<Response> => {
+  const list = async ({ url, share }: RegistryCall): Promise<Answer> => {
     const of = (name: string) => url.searchParams.get(name) ?? undefined
     const [namespace, words, skill, tag, cursor] = ['namespace', 'text', 'skill', 'tag', 'cursor'].map(of)
     const { includeUnhealthy } = wantedOf(url)
@@ -111,8 +113,8 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return text(200, `{"agents":[${found.join(',')}],"total":${page.total}${end}}`)
   }
 
-  const watch = ({ request, url, callerKey }: RegistryCall): Response => {
-    const given = request.headers.get('last-event-id') ?? url.searchParams.get('after')
+  const watch = ({ exchange, url, callerKey }: RegistryCall): Answer => {
+    const given = exchange.headers.get('last-event-id') ?? url.searchParams.get('after')
     const after = given === null ? undefined : Number(given)
     if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0))
       throw new RegistryError('INVALID', 'Last-Event-ID: must be a revision of this registry')
@@ -130,13 +132,13 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     isRead: ({ method }) => method === 'GET',
     async answer(call) {
       const [, first, namespace, name, ...rest] = segmentsOf(call.url.pathname) ?? []
-      const isGet = call.request.method === 'GET'
+      const isGet = call.exchange.method === 'GET'
       if (first === 'watch' && namespace === undefined && isGet) return watch(call)
       if (first === 'agents' && namespace === undefined && isGet) return await list(call)
       const isAgent = first === 'agents' && namespace !== undefined && name !== undefined
       const answer = isAgent ? await agents(call, { namespace, name }, rest) : undefined
       if (answer) return answer
-      throw new RegistryError('UNSUPPORTED', `Not found: ${call.request.method} ${call.url.pathname}`)
+      throw new RegistryError('UNSUPPORTED', `Not found: ${call.exchange.method} ${call.url.pathname}`)
     },
     refuse: ({ code, message, problems }) => {
       const { status, name } = errorForms[code]

@@ -2,14 +2,15 @@
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError } from '../../registry-client/registry-error.js'
-import { BodyInterrupted, parseJson, readBody } from '../../transports/read-json.js'
+import type { Answer, Exchange } from '../../transports/exchange.js'
+import { BodyInterrupted, parseJson } from '../../transports/read-json.js'
 import type { Publisher } from '../publications.js'
 import type { RegistryCore } from '../registry.js'
 import type { WorkShare } from '../work-queue.js'
 
 /** An authenticated request. */
 export interface RegistryCall {
-  readonly request: Request
+  readonly exchange: Exchange
   readonly url: URL
   /** The caller; without authentication, all callers are one. */
   readonly publisher: Publisher
@@ -24,10 +25,10 @@ export interface RouteGroup {
   /** Whether the path belongs to this API. */
   owns(path: string): boolean
   /** Whether the request changes nothing. */
-  isRead(request: Request): boolean
-  answer(call: RegistryCall): Promise<Response>
+  isRead(exchange: Exchange): boolean
+  answer(call: RegistryCall): Promise<Answer>
   /** Encodes an error. */
-  refuse(error: RegistryError): Response
+  refuse(error: RegistryError): Answer
 }
 
 export interface RouteGroupDeps {
@@ -37,17 +38,17 @@ export interface RouteGroupDeps {
   readonly maxBodyBytes: number
 }
 
-export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
   return text(status, JSON.stringify(body), headers)
 }
 
-export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } })
+export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body }
 }
 
 /** Reads the body as a JSON object. */
-export async function readObject(request: Request, maxBytes: number): Promise<Readonly<Record<string, unknown>>> {
-  return objectIn(await readAll(request, maxBytes), 'The body')
+export async function readObject(exchange: Exchange, maxBytes: number): Promise<Readonly<Record<string, unknown>>> {
+  return objectIn(await readAll(exchange, maxBytes), 'The body')
 }
 
 /** Parses untrusted JSON within the limits of all requests. */
@@ -62,9 +63,9 @@ export function objectIn(bytes: Uint8Array, what: string): Readonly<Record<strin
   throw new RegistryError('INVALID', `${what} must be a JSON object`)
 }
 
-export async function readAll(request: Request, maxBytes: number): Promise<Uint8Array> {
+export async function readAll(exchange: Exchange, maxBytes: number): Promise<Uint8Array> {
   try {
-    return await readBody(request, maxBytes)
+    return await exchange.readBody(maxBytes)
   } catch (caught) {
     if (caught instanceof BodyInterrupted) throw new RegistryError('INVALID', caught.message)
     if (caught instanceof A2AError) throw new RegistryError('TOO_LARGE', caught.message)
