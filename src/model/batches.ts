@@ -7,8 +7,13 @@
  */
 import type { ReadAhead } from './service.js'
 
+/** A generator of batches, or an object that works like one. */
+interface Batches<T> extends AsyncIterableIterator<readonly T[], void, void> {
+  return(): Promise<IteratorResult<readonly T[], void>>
+}
+
 /** Yields the elements of a stream in the batches they were read in. Elements before a failure are yielded first. */
-export function batchesOf<T>(stream: AsyncIterable<T>): AsyncGenerator<readonly T[], void, void> {
+export function batchesOf<T>(stream: AsyncIterable<T>): Batches<T> {
   // Nothing is copied between layers: an event passes them as part of its batch.
   return (stream instanceof Items ? (stream as Items<T>).takeBatches() : undefined) ?? readBatches(stream)
 }
@@ -45,17 +50,17 @@ function addReady<T>(iterator: ReadAhead<T>, batch: T[]): { readonly error: unkn
 }
 
 /** Yields the elements of batches, one at a time. */
-export function items<T>(batches: AsyncGenerator<readonly T[], void, void>): AsyncIterableIterator<T> & ReadAhead<T> {
+export function items<T>(batches: Batches<T>): AsyncIterableIterator<T> & ReadAhead<T> {
   return new Items(batches)
 }
 
 class Items<T> implements AsyncIterableIterator<T, undefined>, ReadAhead<T> {
-  readonly #batches: AsyncGenerator<readonly T[], void, void>
+  readonly #batches: Batches<T>
   #batch: readonly T[] = []
   #place = 0
   #isRead = false
 
-  constructor(batches: AsyncGenerator<readonly T[], void, void>) {
+  constructor(batches: Batches<T>) {
     this.#batches = batches
   }
 
@@ -69,7 +74,7 @@ class Items<T> implements AsyncIterableIterator<T, undefined>, ReadAhead<T> {
   }
 
   /** Returns the batches themselves, unless elements have been read. */
-  takeBatches(): AsyncGenerator<readonly T[], void, void> | undefined {
+  takeBatches(): Batches<T> | undefined {
     return this.#isRead ? undefined : this.#batches
   }
 

@@ -5,6 +5,7 @@
 import type { Client, Metadata, StatusObject } from '@grpc/grpc-js'
 import { status as codes } from '@grpc/grpc-js'
 import type { StreamDecoder } from '../../dialects/client-dialect.js'
+import { items } from '../../model/batches.js'
 import type { CallContext, StreamItem } from '../../model/service.js'
 import { TransportError } from '../../model/transport-error.js'
 import { addItems, readable } from '../client-response.js'
@@ -23,18 +24,18 @@ export interface Following {
 /** Follows a stream. The call is made once, with the first `next()`. */
 export function follow(following: Following): AsyncIterableIterator<StreamItem> {
   const reader: Reader = { isLeft: false, wake: () => undefined }
-  const items = read(following, reader)
-  return {
-    next: () => items.next(),
+  const batches = read(following, reader)
+  return items<StreamItem>({
+    next: () => batches.next(),
     return() {
       reader.isLeft = true
       reader.wake()
-      return items.return()
+      return batches.return()
     },
     [Symbol.asyncIterator]() {
       return this
     },
-  }
+  })
 }
 
 interface Reader {
@@ -45,7 +46,7 @@ interface Reader {
 async function* read(
   { client, route, context, prepare, createDecoder }: Following,
   reader: Reader,
-): AsyncGenerator<StreamItem, void, void> {
+): AsyncGenerator<readonly StreamItem[], void, void> {
   const { signal } = context
   const { bytes, metadata, sent, note } = await prepare()
   const decoder = createDecoder(sent)
@@ -70,14 +71,24 @@ async function* read(
     for (;;) {
       if (signal?.aborted) throw aborted(signal)
       if (reader.isLeft) return
-      const frame = call.read() as Buffer | null
-      if (frame !== null) {
-        const message = decodeBytes(route, frame)
-        note?.({ body: message })
-        for (const item of decodeItems(decoder, message)) yield item
-        if (decoder.isOver) return
-        continue
+      const batch: StreamItem[] = []
+      let failure: { readonly error: unknown } | undefined
+      let count = 0
+      try {
+        for (; count < maxBatch && !decoder.isOver; count++) {
+          const frame = call.read() as Buffer | null
+          if (frame === null) break
+          const message = decodeBytes(route, frame)
+          note?.({ body: message })
+          addEvents(batch, decoder, message)
+        }
+      } catch (error) {
+        failure = { error }
       }
+      if (batch.length > 0) yield batch
+      if (failure) throw failure.error
+      if (decoder.isOver) return
+      if (count > 0) continue
       // An error status arrives before buffered messages, which are read first.
       if (ended) break
       await new Promise<void>((resolve) => {
@@ -92,6 +103,9 @@ async function* read(
   if (ended.code !== codes.OK) throw failureOf(ended, route.form, { isStream: true, headers: headers[0] })
 }
 
+/** A peer that is faster than its reader must not fill a batch without end. */
+const maxBatch = 64
+
 function same(bytes: Buffer): Buffer {
   return bytes
 }
@@ -104,16 +118,14 @@ export function decodeBytes({ rpc, name }: ClientRpc, bytes: Buffer): object {
   }
 }
 
-/** The events of one message of a stream. */
-function decodeItems(decoder: StreamDecoder, message: object): readonly StreamItem[] {
+/** Adds the events of one message of a stream. */
+function addEvents(to: StreamItem[], decoder: StreamDecoder, message: object): void {
   const { data, seq } = takePosition(message)
-  const items: StreamItem[] = []
   addItems(
-    items,
+    to,
     readable(() => decoder.decode({ data })),
     seq,
   )
-  return items
 }
 
 interface Bearer {
