@@ -93,7 +93,7 @@ export function object<T extends object>(
   }
 }
 
-function countPresent(decoded: Record<string, unknown>, names: readonly string[]): number {
+export function countPresent<T extends object>(decoded: T, names: readonly (keyof T)[]): number {
   let count = 0
   for (const name of names) if (decoded[name] !== undefined) count += 1
   return count

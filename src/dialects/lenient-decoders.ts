@@ -138,7 +138,12 @@ interface AnyEvent {
 }
 
 const members = ['task', 'message', 'statusUpdate', 'artifactUpdate']
-const memberNames = [...members, 'msg', 'status_update', 'artifact_update']
+const memberNames: ReadonlySet<string> = new Set([...members, 'msg', 'status_update', 'artifact_update'])
+
+function hasMember(value: Record<string, unknown>): boolean {
+  for (const name in value) if (memberNames.has(name) && isObject(value[name])) return true
+  return false
+}
 
 /**
  * Decodes an element of a stream, or the response to a send. In v1.0 and the protobufs the member that is present gives
@@ -160,16 +165,16 @@ export function lenientEvent(
   ) as Decoder<StreamResponse> // exactly one member is present
   return (value, faults) => {
     if (!isObject(value)) return refuse(faults, 'must be an object')
-    const isWrapped = value.kind === undefined && memberNames.some((name) => isObject(value[name]))
+    const isWrapped = value.kind === undefined && hasMember(value)
     switch (isWrapped ? undefined : (value.kind ?? likelyKind(value))) {
       case 'task':
-        return wrapped('task', task(value, faults))
+        return wrap(task(value, faults), (read) => ({ task: read }))
       case 'message':
-        return wrapped('message', message(value, faults))
+        return wrap(message(value, faults), (read) => ({ message: read }))
       case 'status-update':
-        return wrapped('statusUpdate', statusUpdate(value, faults))
+        return wrap(statusUpdate(value, faults), (read) => ({ statusUpdate: read }))
       case 'artifact-update':
-        return wrapped('artifactUpdate', artifactUpdate(value, faults))
+        return wrap(artifactUpdate(value, faults), (read) => ({ artifactUpdate: read }))
       default:
         return isWrapped || !hasKinds
           ? byMember(value, faults)
@@ -184,8 +189,8 @@ function likelyKind(value: Record<string, unknown>): string | undefined {
   return 'parts' in value || 'messageId' in value ? 'message' : undefined
 }
 
-function wrapped(name: keyof AnyEvent, value: object | undefined): StreamResponse | undefined {
-  return value && ({ [name]: value } as unknown as StreamResponse) // each name comes with the value of its type
+function wrap<T>(value: T | undefined, inEvent: (value: T) => StreamResponse): StreamResponse | undefined {
+  return value && inEvent(value)
 }
 
 /** A page, or the tasks alone: 0.3 guarantees no more. */

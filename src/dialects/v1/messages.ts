@@ -8,6 +8,7 @@ import {
   boolean,
   bytes,
   converted,
+  countPresent,
   type Decoder,
   enumeration,
   int32,
@@ -104,8 +105,8 @@ function withoutFile(read: PreReleasePart): AnyPart {
 /** A part in a response: servers that send all members leave unused ones empty or `null`. */
 export const lenientPart: Decoder<Part> = converted(object<PreReleasePart>(preReleaseMembers), (received, faults) => {
   const read = withoutFile(received)
+  if (countPresent(read, contents) === 1) return read as Part // exactly one kind of content makes it a part
   const present = contents.filter((name) => name in read)
-  if (present.length === 1) return read as Part // exactly one kind of content makes it a part
   const filled = present.filter((name) => read[name] !== '' && read[name] !== null)
   if (filled.length > 1) return refuse(faults, `must have only one of ${filled.join(', ')}`)
   const content = filled[0] ?? present[0]
