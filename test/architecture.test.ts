@@ -119,6 +119,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'model/user-agent.ts',
     'server/index.ts',
     'dialects/index.ts',
+    'dialects/dialect.ts',
+    'dialects/client-dialects.ts',
     'engine/index.ts',
     'auth/index.ts',
     'registry/index.ts',

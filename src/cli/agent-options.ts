@@ -13,7 +13,8 @@ import {
   TransportError,
   type WireEntry,
 } from '../client/index.js'
-import { type DialectName, dialectNames, findDialect } from '../dialects/index.js'
+import { withClientDialects } from '../dialects/client-dialects.js'
+import { type DialectName, dialectNamed, dialectNames } from '../dialects/dialect.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { authHint } from './card-text.js'
 import {
@@ -240,7 +241,7 @@ export function toBinding(name: string): Binding {
 
 /** Accepts `1.0` and `0.3` for `v1` and `v0.3`. */
 export function toDialect(given: string): DialectName {
-  const dialect = findDialect(given)
+  const dialect = dialectNamed(given, withClientDialects().outlines.values())
   if (dialect) return dialect.name
   throw new InvalidArgumentError(`unknown dialect ${given}: choose from ${dialectNames.join(', ')}`)
 }

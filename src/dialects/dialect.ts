@@ -41,6 +41,13 @@ export interface DialectFacts {
   readonly hasTenants?: boolean
 }
 
+/** The dialect that a user names by its name or by a version: `v1`, `1.0`, `0.2`. */
+export function dialectNamed<D extends DialectFacts>(given: string, dialects: Iterable<D>): D | undefined {
+  const known = [...dialects]
+  const version = given.replace(/^v(?=\d)/, '')
+  return known.find(({ name }) => name === given) ?? known.find(({ versions }) => versions.includes(version))
+}
+
 const isNamed = (value: unknown) => isObject(value) && !isMap(value)
 const isMap = (value: unknown) => value instanceof Map
 

@@ -1,6 +1,6 @@
 import { isObject } from '../model/is-object.js'
 import { chatRpc } from './chat-rpc/index.js'
-import { assertDialect, assertDistinctNames, type Dialect, type DialectName } from './dialect.js'
+import { assertDialect, assertDistinctNames, type Dialect, type DialectName, dialectNamed } from './dialect.js'
 import { createInvoke, type InvokeOptions } from './invoke/index.js'
 import { taskRest } from './task-rest/index.js'
 import { v0_1, v0_1Go } from './v0_1/index.js'
@@ -31,8 +31,7 @@ export const newestDialect: Dialect = v1
 
 /** The dialect that a user names by its name or by a version: `v1`, `1.0`, `0.2`. */
 export function findDialect(given: string, dialects: readonly Dialect[] = serverDialects): Dialect | undefined {
-  const version = given.replace(/^v(?=\d)/, '')
-  return dialects.find(({ name }) => name === given) ?? dialects.find(({ versions }) => versions.includes(version))
+  return dialectNamed(given, dialects)
 }
 
 /** A dialect at a path below the agent's, at which no other dialect is served. */

@@ -2,6 +2,7 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
+import type { Log } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
 import type { AgentService } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
@@ -10,7 +11,7 @@ import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
 import type { Answer } from '../transports/exchange.js'
 import type { PortFacts } from './agent-member.js'
-import { type AnnouncedAgent, announce, settleRegister } from './announce.js'
+import type { AnnouncedAgent, announce, RegisterOptions } from './announce.js'
 import { type Assembly, assemble, notOneAgent } from './assemble.js'
 import { settleBasePath } from './base-path.js'
 import { assertClosedByDefault, closePort, listen, tlsFor } from './bind.js'
@@ -79,7 +80,8 @@ export async function serve(
   const log = settleLog(options.log)
   const given = settleOptions(options, log)
   const isOwnHost = createHostCheck(given)
-  const register = options.register === undefined ? undefined : settleRegister(options.register)
+  const { register } = options
+  const announceAll = register === undefined ? undefined : await prepareAnnouncement(register, log)
   const signer = given.signing && (await toSigner(given.signing))
   const { store, release } = await useStore(options.store, log)
   const metrics = await openMetrics(askedMetrics, log, isOwnHost).catch(async (error) => {
@@ -115,7 +117,7 @@ export async function serve(
       ports.push(await openPort(mounted, settled, { ...place, meter, store, signer }, services))
     }
     const found = ports.flatMap((port) => port.announced)
-    if (register) announced = announce(found, register, log)
+    announced = announceAll?.(found)
   } catch (error) {
     await closeAll(0)
     throw error
@@ -142,6 +144,13 @@ export async function serve(
 }
 
 type SettledServeOptions = SettledOptions<ServeOptions>
+
+/** Loads the client of registries on use, so that servers that are in no registry start faster. */
+async function prepareAnnouncement(register: string | RegisterOptions, log: Log | undefined) {
+  const { announce, settleRegister } = await import('./announce.js')
+  const settled = settleRegister(register)
+  return (agents: readonly AnnouncedAgent[]) => announce(agents, settled, log)
+}
 
 interface OpenPort {
   readonly handler: Assembly

@@ -1,11 +1,15 @@
-/** Packs the package, installs it in another folder and runs it there. */
-import { execFileSync, spawn } from 'node:child_process'
+/** Packs the package, installs it in another folder and runs it there; and counts the modules that programs load. */
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { builtLibrary, startServer, temporaryFolder } from './server-process.js'
 
 const root = resolve(import.meta.dirname, '../..')
+const command = join(root, 'bin/dragoman.js')
 
 describe('the packed package', () => {
   it('can be installed elsewhere and serves the agent of the README', { timeout: 120_000 }, async () => {
@@ -48,6 +52,94 @@ describe('the packed package', () => {
     }
   })
 })
+
+const unusedPackages = [
+  ...[
+    '@grpc/grpc-js',
+    '@bufbuild/protobuf',
+    '@opentelemetry/api',
+    '@opentelemetry/sdk-metrics',
+    'jose',
+    'oauth4webapi',
+  ],
+  ...['pg', 'pino', 'ai', 'minisearch', '@clack/prompts'],
+]
+
+/** Start-up time depends on the number of files: each takes about 0.6 ms, and more if it is large. */
+describe('programs load only the modules that they use', () => {
+  const agentWith = (store: string) => `
+    import { agent, serve } from ${JSON.stringify(builtLibrary)}
+    const shout = agent('Shout', async function* ({ text }) {
+      yield text.toUpperCase()
+    })
+    await serve(shout, { port: 0, store: '${store}' })
+    process.exit(0)`
+
+  it('dragoman --version', async () => {
+    const { files, packages, sources } = await loadedBy([command, '--version'])
+    expect(packages).toEqual(['commander', 'picocolors'])
+    expect(sources.filter((path) => !/^(cli|model)\//.test(path))).toEqual(['registry-client/registry-error.ts'])
+    expect(sources.filter((path) => /^cli\/commands\/(?!index)/.test(path))).toEqual([])
+    expect(files.length).toBeLessThan(20)
+  })
+
+  it('dragoman send', async () => {
+    await using server = await startServer()
+    const { files, packages, sources } = await loadedBy([command, 'send', server.url, 'hello'])
+    expect(sources).toContain('client/connect.ts')
+    expect(packages.filter((name) => ['libsql', ...unusedPackages].includes(name))).toEqual([])
+    const others = /^(server|engine|stores|auth|push|signing|console|orchestrator)\/|^registry\/(?!resolvers\/)/
+    expect(sources.filter((path) => others.test(path))).toEqual([])
+    expect(sources.filter((path) => /^dialects\/(?!v1\/|validate-card\/)[^/]+\/(?!facts|outline)/.test(path))).toEqual(
+      [],
+    )
+    expect(files.filter((path) => !path.includes('/undici/')).length).toBeLessThan(60)
+  })
+
+  it.each([
+    ['memory', 60],
+    ['sqlite:tasks.sqlite', 75],
+  ])('an agent with the store %s', async (store, maxFiles) => {
+    await using folder = await temporaryFolder()
+    const program = join(folder.path, 'agent.mjs')
+    writeFileSync(program, agentWith(store))
+    const { files, packages, sources } = await loadedBy([program], folder.path)
+    expect(sources).toContain('server/serve.ts')
+    expect(packages.filter((name) => ['undici', 'commander', ...unusedPackages].includes(name))).toEqual([])
+    expect(packages.includes('libsql')).toBe(store !== 'memory')
+    const others = /^(cli|client|console|orchestrator|registry|stores\/(postgres|simple)|telemetry\/prometheus)\b/
+    expect(sources.filter((path) => others.test(path))).toEqual([])
+    expect(files.length).toBeLessThan(maxFiles)
+  })
+})
+
+interface Loaded {
+  readonly files: readonly string[]
+  /** Names of the packages, sorted. */
+  readonly packages: readonly string[]
+  /** Modules below `src/` that the bundler put into the files. */
+  readonly sources: readonly string[]
+}
+
+/** Runs a program to its end and returns the modules that it loaded, by the coverage that V8 reports. */
+async function loadedBy(args: readonly string[], cwd = root): Promise<Loaded> {
+  await using folder = await temporaryFolder()
+  const env = { ...process.env, NODE_V8_COVERAGE: folder.path, DRAGOMAN_CONFIG_DIR: folder.path }
+  await promisify(execFile)(process.execPath, args, { cwd, env, timeout: 30_000 })
+  const [report = ''] = readdirSync(folder.path)
+  const { result } = JSON.parse(readFileSync(join(folder.path, report), 'utf8')) as {
+    readonly result: readonly { readonly url: string }[]
+  }
+  const files = result.flatMap(({ url }) => (url.startsWith('file:') ? fileURLToPath(url) : []))
+  const nameOf = (path: string) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []
+  const own = files.filter((path) => path.startsWith(join(root, 'dist')))
+  const regions = (path: string) => [...readFileSync(path, 'utf8').matchAll(/^\/\/#region src\/(.*)$/gm)]
+  return {
+    files,
+    packages: [...new Set(files.flatMap(nameOf))].sort(),
+    sources: own.flatMap(regions).map(([, path = '']) => path),
+  }
+}
 
 /** `dragoman init` repeats the reference that npm wrote into its lockfile. */
 async function expectInitToUseTarball(app: string, tarball: string): Promise<void> {
