@@ -45,7 +45,14 @@ export function guardedStore(store: CompleteStore, onFailure: (error: unknown) =
   }
   const { leases, deliveries, changes } = store
   return {
-    append: guard(store, store.append),
+    // Every event passes here: without the list of arguments of `guard`.
+    append(step) {
+      try {
+        return store.append(step).catch(rethrow)
+      } catch (error) {
+        return Promise.reject(failure(error))
+      }
+    },
     find: guard(store, store.find),
     view: guard(store, store.view),
     load: guard(store, store.load),

@@ -20,11 +20,11 @@ export function assertPush({ card }: Agent): void {
   throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'This agent sends no push notifications')
 }
 
-/** Throws for a part whose media type the agent does not accept. */
-export function assertInputModes(agent: Agent, { parts }: Message): void {
-  const modes = acceptedModes(agent)
+/** Throws for a part whose media type is not one of the accepted ones. */
+export function assertInputModes(modes: readonly string[] | undefined, { parts }: Message): void {
   if (!modes) return
-  for (const [place, { mediaType }] of parts.entries()) {
+  for (let place = 0; place < parts.length; place++) {
+    const mediaType = parts[place]?.mediaType
     if (mediaType === undefined || modes.some((mode) => fits(mediaType, mode))) continue
     const text = `message.parts[${place}]: ${clip(mediaType)} is not accepted here`
     const metadata = { mediaType: clip(mediaType), accepted: modes.join(', ') }
@@ -32,8 +32,8 @@ export function assertInputModes(agent: Agent, { parts }: Message): void {
   }
 }
 
-/** Undefined when all media types are accepted: none are declared, or another agent checks them. */
-function acceptedModes({ card, enforcesInputModes = true }: Agent): readonly string[] | undefined {
+/** The media types that an agent accepts. Undefined when all media types are accepted: none are declared, or another agent checks them. */
+export function acceptedModesOf({ card, enforcesInputModes = true }: Agent): readonly string[] | undefined {
   if (!card.defaultInputModes || !enforcesInputModes) return undefined
   return [...card.defaultInputModes, ...(card.skills ?? []).flatMap(({ inputModes }) => inputModes ?? [])]
 }

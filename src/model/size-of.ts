@@ -3,8 +3,34 @@
  * limits cannot be bypassed. Stops above `enough`.
  */
 export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, containerSize = 2): number {
+  return shallowSizeOf(value, enough, containerSize, maxRecursion)
+}
+
+/** Deeper values are counted with a list of open values: they may be as deep as a request is long. */
+const maxRecursion = 16
+
+/** Recursion allocates nothing. Most values are this shallow. */
+function shallowSizeOf(value: unknown, enough: number, containerSize: number, levels: number): number {
+  if (typeof value === 'string') return value.length + 3 + escapesOf(value)
+  if (typeof value !== 'object' || value === null) return 6
+  if (levels === 0) return deepSizeOf(value, enough, containerSize)
+  let size = containerSize
+  if (Array.isArray(value)) {
+    for (let place = value.length - 1; place >= 0 && size <= enough; place--)
+      size += shallowSizeOf(value[place], enough - size, containerSize, levels - 1)
+    return size
+  }
+  // `for in` does not allocate a list; JSON values inherit no members.
+  for (const name in value) {
+    if (size > enough) break
+    const member = (value as Record<string, unknown>)[name]
+    if (member !== undefined) size += name.length + 3 + shallowSizeOf(member, enough - size, containerSize, levels - 1)
+  }
+  return size
+}
+
+function deepSizeOf(value: unknown, enough: number, containerSize: number): number {
   let size = 0
-  // Iterative, because values may be as deep as a request is long.
   const open: unknown[] = [value]
   while (open.length > 0 && size <= enough) {
     const next = open.pop()
@@ -14,7 +40,6 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, contai
       size += containerSize
       if (Array.isArray(next)) for (const element of next) open.push(element)
       else {
-        // `for in` does not allocate a list; JSON values inherit no members.
         for (const name in next) {
           const member = (next as Record<string, unknown>)[name]
           if (member === undefined) continue

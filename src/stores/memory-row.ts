@@ -151,7 +151,10 @@ export function newRow(
 ): Row {
   return {
     key,
-    ...place,
+    id: place.id,
+    list: place.list,
+    share: place.share,
+    serial: place.serial,
     tenant: creation.tenant,
     owner: creation.owner,
     contextId: creation.contextId,

@@ -12,6 +12,7 @@ import { storedSizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal, type TaskState } from '../../model/task.js'
 import { type AcceptedMessage, TaskFold } from '../../model/task-fold.js'
 import { traceContextOf } from '../../model/trace-context.js'
+import { withMembers } from '../../model/with-members.js'
 import type { CompleteStore, IdempotencyKey, LoadedTask, TaskKey, TaskRecord } from '../../stores/store.js'
 import {
   isOwn,
@@ -37,7 +38,7 @@ import {
   isFull,
   storeFull,
 } from '../limits.js'
-import { assertAnswer, assertInputModes, assertPush, type SkillSchemas } from '../message-checks.js'
+import { acceptedModesOf, assertAnswer, assertInputModes, assertPush, type SkillSchemas } from '../message-checks.js'
 import type { Idempotency } from './idempotency.js'
 import { assertWebhook, type PushConfigs } from './push-configs.js'
 
@@ -66,7 +67,7 @@ export interface Admitted {
   /** The run was started for this message. */
   readonly isNew?: boolean
   /** Opened before a new run begins, for a sender that streams: an answer that is not stored can only be read there. */
-  readonly topic?: Topic
+  readonly topic?: Topic | undefined
 }
 
 /** `again`: another process wrote to the task meanwhile. */
@@ -101,28 +102,43 @@ const webhookField = 'configuration.taskPushNotificationConfig'
 
 export class Admission {
   readonly #deps: AdmissionDeps
+  readonly #inputModes: readonly string[] | undefined
   /** Look-ups of task ids that callers chose, while they last. */
   readonly #lookUps = new Map<string, Promise<TaskRecord | undefined>>()
 
   constructor(deps: AdmissionDeps) {
     this.#deps = deps
+    this.#inputModes = acceptedModesOf(deps.agent)
   }
 
   /** Returns without a promise when nothing has to be read from the store, which is the case for most sends. */
   admit(request: SendMessageRequest, context: CallContext, isUnary: boolean): Admitted | Promise<Admitted> {
-    const { agent, execution, limits, idempotency, schemas, callerBytes } = this.#deps
+    const { agent, execution, limits, callerBytes } = this.#deps
     if (execution.isDraining) throw shuttingDown()
     const webhook = request.configuration?.taskPushNotificationConfig
     if (webhook) {
       assertPush(agent)
       assertWebhook(webhook, `${webhookField}.`)
     }
-    assertInputModes(agent, request.message)
+    assertInputModes(this.#inputModes, request.message)
     assertMessageSize(request.message, limits)
     const bytes = storedSizeOf(request)
     assertTaskRoom(0, bytes, limits)
+    const reserving = callerBytes.reserve(context.caller.id, bytes)
+    if (!(reserving instanceof Promise)) return this.#admitReserved({ request, context, isUnary, bytes }, reserving)
+    return reserving.then((reservation) => this.#admitReserved({ request, context, isUnary, bytes }, reservation))
+  }
+
+  #admitReserved(
+    { request, context, isUnary, bytes }: Pick<Sending, 'request' | 'context' | 'isUnary' | 'bytes'>,
+    reservation: Reservation,
+  ): Admitted | Promise<Admitted> {
+    const { idempotency, schemas } = this.#deps
+    const webhook = request.configuration?.taskPushNotificationConfig
     const returnsImmediately = isUnary && request.configuration?.returnImmediately === true
-    const given = {
+    const isPlain = !idempotency.appliesTo(context) && !returnsImmediately && !schemas && !webhook
+    const needsNoStore = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
+    const sending: Sending = {
       request,
       context,
       turnRequest: turnRequestOf(request, context),
@@ -131,15 +147,9 @@ export class Admission {
       createsTaskFirst: context.mustBeTask === true || returnsImmediately,
       returnsImmediately,
       bytes,
+      reservation,
     }
-    const isPlain = !idempotency.appliesTo(context) && !returnsImmediately && !schemas && !webhook
-    const needsNoStore = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
-    const start = (reservation: Reservation) => {
-      const sending: Sending = { ...given, reservation }
-      return needsNoStore ? this.#startWithoutStore(sending) : this.#admitWithStore(sending)
-    }
-    const reservation = callerBytes.reserve(context.caller.id, bytes)
-    return reservation instanceof Promise ? reservation.then(start) : start(reservation)
+    return needsNoStore ? this.#startWithoutStore(sending) : this.#admitWithStore(sending)
   }
 
   async #admitWithStore(given: Sending): Promise<Admitted> {
@@ -223,14 +233,9 @@ export class Admission {
   }
 
   #begin({ isUnary }: Sending, run: Run, current: AcceptedMessage): Admitted & { readonly run: Run } {
-    const admitted = { taskId: run.id, after: 0, run, isNew: true }
-    if (isUnary) {
-      run.begin(current)
-      return admitted
-    }
-    const topic = this.#deps.topics.open(run.id)
+    const topic = isUnary ? undefined : this.#deps.topics.open(run.id)
     run.begin(current)
-    return { ...admitted, topic }
+    return { taskId: run.id, after: 0, run, isNew: true, topic }
   }
 
   #newRun(sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {
@@ -249,9 +254,9 @@ export class Admission {
       dialect: context.dialect ?? nativeDialect,
       fold: new TaskFold(),
       isNew: true,
-      ...this.#withMessage(sending, taskId),
+      withMessage: this.#withMessage(sending, taskId),
     })
-    const message = { ...request.message, taskId, contextId }
+    const message = withMembers(request.message, { taskId, contextId })
     const current = run.hold(message, turnRequest, sending.bytes)
     if (sending.createsTaskFirst) run.holdVisible()
     return { run, current }
@@ -263,8 +268,8 @@ export class Admission {
     if (run?.task) {
       const sending = await this.#permitted(given, run.identity)
       const message = addressed(sending.request.message, taskId, run.identity.contextId)
-      const { withMessage = {} } = this.#withMessage(sending, taskId)
-      if (withMessage.pushConfig) await pushConfigs.assertRoom(run.writer.key, withMessage.pushConfig)
+      const withMessage = this.#withMessage(sending, taskId)
+      if (withMessage?.pushConfig) await pushConfigs.assertRoom(run.writer.key, withMessage.pushConfig)
       const seq = await run.accept(message, sending.turnRequest, withMessage)
       if (seq === 'ending') await run.done
       return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
@@ -283,7 +288,7 @@ export class Admission {
     // The record and the log differ only in a damaged store. No run would ever take the message.
     if (fold.state && fold.isTerminal) throw hasEnded(taskId, fold.state)
     const message = addressed(sending.request.message, taskId, loaded.record.contextId)
-    const { pushConfig } = this.#withMessage(sending, taskId).withMessage ?? {}
+    const pushConfig = this.#withMessage(sending, taskId)?.pushConfig
     if (pushConfig) await pushConfigs.assertRoom(loaded.record.key, pushConfig)
     const isIdle = fold.state !== undefined && isInterrupted(fold.state) && fold.waiting.length === 0
     if (isIdle && fold.state === 'TASK_STATE_INPUT_REQUIRED') assertAnswer(fold.status?.message, message)
@@ -319,7 +324,7 @@ export class Admission {
       fold,
       bytes,
       isNew: false,
-      ...this.#withMessage(sending, key.id),
+      withMessage: this.#withMessage(sending, key.id),
     })
     sending.reservation.release()
     const current = run.hold(message, sending.turnRequest, sending.bytes)
@@ -341,7 +346,7 @@ export class Admission {
       events: [{ seq: seq + 1, time: clock.now(), body: { accepted } }],
       bytes: sending.bytes,
       isRunnable: true,
-      ...this.#withMessage(sending, key.id).withMessage,
+      ...this.#withMessage(sending, key.id),
     })
     if (isFull(result)) throw storeFull(result)
     if (result !== 'ok') return 'again'
@@ -349,15 +354,10 @@ export class Admission {
     return { taskId: key.id, after: seq }
   }
 
-  #withMessage({ idempotency, request, context }: Sending, taskId: string): { readonly withMessage?: WithMessage } {
+  #withMessage({ idempotency, request, context }: Sending, taskId: string): WithMessage | undefined {
     const given = request.configuration?.taskPushNotificationConfig
-    if (!idempotency && !given) return {}
-    return {
-      withMessage: {
-        ...(idempotency && { idempotency }),
-        ...(given && { pushConfig: this.#deps.pushConfigs.newConfig(given, taskId, context) }),
-      },
-    }
+    if (!idempotency && !given) return undefined
+    return { idempotency, pushConfig: given && this.#deps.pushConfigs.newConfig(given, taskId, context) }
   }
 
   #key(id: string): TaskKey {
@@ -373,7 +373,7 @@ function addressed(message: Message, taskId: string, contextId: string): Message
   if (message.contextId !== undefined && message.contextId !== contextId) {
     throw invalidField('message.contextId', `task ${taskId} belongs to another context`)
   }
-  return { ...message, taskId, contextId }
+  return withMembers(message, { taskId, contextId })
 }
 
 /** The parts of a request that the turn needs, also after a crash; undefined when there are none. */
@@ -384,13 +384,13 @@ function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnR
   const { scheme, scopes } = context.caller
   const isPlain = !metadata && !acceptedOutputModes && !extensions?.length
   if (isPlain && scheme === undefined && context.traceparent === undefined) return undefined
-  return {
-    ...(metadata && { metadata }),
-    ...(acceptedOutputModes && { acceptedOutputModes }),
-    ...(extensions?.length && { extensions }),
-    ...traceContextOf(context),
-    ...(scheme !== undefined && { caller: { scheme, ...(scopes?.length && { scopes }) } }),
-  }
+  const turnRequest: { -readonly [Member in keyof TurnRequest]: TurnRequest[Member] } = {}
+  if (metadata) turnRequest.metadata = metadata
+  if (acceptedOutputModes) turnRequest.acceptedOutputModes = acceptedOutputModes
+  if (extensions?.length) turnRequest.extensions = extensions
+  Object.assign(turnRequest, traceContextOf(context))
+  if (scheme !== undefined) turnRequest.caller = scopes?.length ? { scheme, scopes } : { scheme }
+  return turnRequest
 }
 
 function hasEnded(taskId: string, state: TaskState): A2AError {

@@ -33,28 +33,25 @@ export class Sends {
   async sendMessage(request: SendMessageRequest, context: CallContext): Promise<SendMessageResponse> {
     const { reader } = this.#deps.following
     const history = reader.historyWindow(request.configuration?.historyLength, historyField)
-    const respond = (answer: SendMessageResponse): SendMessageResponse | Promise<SendMessageResponse> => {
-      if ('message' in answer) return answer
-      // A new task without progress need not be read again: that doubled the cost of a small send.
-      const isComplete = admitted.isNew && admitted.run?.writer.fold.lacksProgress === false
-      const task = isComplete ? answer.task : reader.withProgress(answer.task, context)
-      if (!(task instanceof Promise)) return { task: trimHistory(task, history) }
-      return task.then((read) => ({ task: trimHistory(read, history) }))
-    }
     const admitting = this.#deps.admission.admit(request, context, true)
     const admitted = admitting instanceof Promise ? await admitting : admitting
     if (request.configuration?.returnImmediately) {
       const task = admitted.run?.task ?? (await reader.snapshot(admitted.taskId))?.task
       // Without a task, an earlier send with the same key has no visible result yet.
-      if (task) return respond({ task })
+      if (task) return { task: trimHistory(await reader.withProgress(task, context), history) }
     }
     if (admitted.isNew && admitted.run) {
       const answer = await admitted.run.firstAnswer()
-      if (answer) return respond(answer)
+      if (answer && 'message' in answer) return answer
+      // A new task without progress need not be read again: that doubled the cost of a small send.
+      const isComplete = !context.showsProgress || !admitted.run.writer.fold.lacksProgress
+      if (answer && isComplete) return { task: trimHistory(answer.task, history) }
+      if (answer) return { task: trimHistory(await reader.withProgress(answer.task, context), history) }
     }
     const last = await this.#lastEvent(admitted, context)
     if (last && 'message' in last.body) return { message: last.body.message }
-    return respond({ task: await this.#taskAfter(admitted, last, history) })
+    const task = await this.#taskAfter(admitted, last, history)
+    return { task: trimHistory(await reader.withProgress(task, context), history) }
   }
 
   sendStreamingMessage(request: SendMessageRequest, context: CallContext): AsyncIterable<StreamItem> {

@@ -98,8 +98,8 @@ export class FirstCommit {
 
 /** Values committed together with an accepted message. */
 export interface WithMessage {
-  readonly idempotency?: IdempotencyKey
-  readonly pushConfig?: NewPushConfig
+  readonly idempotency?: IdempotencyKey | undefined
+  readonly pushConfig?: NewPushConfig | undefined
 }
 
 /** `keep`: the run continues under its lease. `release`: the run is over. `hand-over`: another process may continue it. */

@@ -144,23 +144,24 @@ function messageFor(key: WatchedEngine | Log, blockedMs: number, how: string): s
  */
 export class StrayErrorReceiver {
   readonly #log: Log
-  readonly #facts: { readonly agent: string; readonly taskId: string }
-  #fail: (() => void) | undefined
+  readonly #key: { readonly agent: string; readonly id: string }
+  #run: { onStrayError(): void } | undefined
 
-  /** `fail` ends the current turn. */
-  constructor(log: Log, facts: { readonly agent: string; readonly taskId: string }, fail: () => void) {
+  /** `onStrayError` of the run ends the current turn. */
+  constructor(log: Log, key: { readonly agent: string; readonly id: string }, run: { onStrayError(): void }) {
     this.#log = log
-    this.#facts = facts
-    this.#fail = fail
+    this.#key = key
+    this.#run = run
   }
 
   strayError(error: unknown): void {
-    this.#log({ level: 'error', message: 'Unhandled error in the handler', ...this.#facts, error })
-    this.#fail?.()
+    const { agent, id: taskId } = this.#key
+    this.#log({ level: 'error', message: 'Unhandled error in the handler', agent, taskId, error })
+    this.#run?.onStrayError()
   }
 
   release(): void {
-    this.#fail = undefined
+    this.#run = undefined
   }
 }
 

@@ -32,7 +32,7 @@ import { FirstAnswer } from './first-answer.js'
 import { inTurn, StrayErrorReceiver } from './handler-watch.js'
 import { type HandlerDeps, neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
 import { StopController, type StopReason, shuttingDown } from './stop.js'
-import { TaskWriter, type WriterDeps } from './task-writer.js'
+import { TaskWriter, type WriterDeps, type WriterOwner } from './task-writer.js'
 import { notifyAbandoned, RunState } from './turn.js'
 import type { RunningTasks } from './usage.js'
 import { YieldWriter, type YieldWriterDeps } from './yield-writer.js'
@@ -58,12 +58,12 @@ export interface RunStart {
   readonly isNew: boolean
   /** Present when this process holds the lease already. */
   readonly fencingToken?: number
-  readonly withMessage?: WithMessage
+  readonly withMessage?: WithMessage | undefined
   /** For the first turn of this run only. */
   readonly credential?: Credential
 }
 
-export class Run implements LiveTask {
+export class Run implements LiveTask, WriterOwner {
   readonly id: string
   readonly writer: TaskWriter
   /** Resolves when the run is over, on success and on failure. */
@@ -77,32 +77,17 @@ export class Run implements LiveTask {
   readonly #scope: RunState
   #isEnding = false
   #isClosed = false
-  #fail: (error: unknown) => void = () => undefined
+  #fail: ((error: unknown) => void) | undefined
   readonly #firstAnswer = new FirstAnswer()
 
   constructor(deps: RunDeps, start: RunStart) {
-    const { key, fold, owner, tenant, contextId, dialect } = start
     this.#deps = deps
     this.#start = start
-    this.id = key.id
-    this.#context = new StrayErrorReceiver(deps.handler.log, { agent: key.agent, taskId: this.id }, () => {
-      if (!this.#isEnding) this.stop('failed')
-    })
-    this.writer = new TaskWriter(deps.writer, {
-      key,
-      fold,
-      bytes: start.bytes ?? 0,
-      owner,
-      ...(start.isNew && { create: { tenant, owner, contextId, dialect } }),
-      ...(start.fencingToken !== undefined && { fencingToken: start.fencingToken }),
-      ...(start.withMessage && { withMessage: start.withMessage }),
-      onForeignEvents: () => this.#onForeignEvents(),
-      onFenced: () => this.stop('fenced'),
-      onFull: () => this.stop('no-room'),
-      onFailed: (error) => this.#fail(error),
-    })
-    this.#output = new YieldWriter(deps.output, this.writer, contextId)
-    this.#scope = new RunState(start, this.writer, this.#output, this.#stop, (error) => this.#fail(error))
+    this.id = start.key.id
+    this.#context = new StrayErrorReceiver(deps.handler.log, start.key, this)
+    this.writer = new TaskWriter(deps.writer, start, this)
+    this.#output = new YieldWriter(deps.output, this.writer, start.contextId)
+    this.#scope = new RunState(start, this.writer, this.#output, this.#stop, this)
     deps.running.add(this)
   }
 
@@ -160,7 +145,7 @@ export class Run implements LiveTask {
   async accept(
     message: Message,
     request: TurnRequest | undefined,
-    withMessage: WithMessage,
+    withMessage: WithMessage | undefined,
   ): Promise<number | 'ending' | 'key-taken'> {
     const isOpen = () => !this.#isEnding && !this.#isClosed && !this.#scope.isStopped
     return await this.writer.accept((turn) => acceptedEvent(turn, message, request), { withMessage, isOpen })
@@ -208,6 +193,15 @@ export class Run implements LiveTask {
       if (this.writer.fold.isCancelAsked) this.stop('cancel')
     }
     await this.done
+  }
+
+  /** A stray error of the handler. */
+  onStrayError(): void {
+    if (!this.#isEnding) this.stop('failed')
+  }
+
+  onFailed(error: unknown): void {
+    this.#fail?.(error)
   }
 
   stop(reason: StopReason): void {
@@ -369,7 +363,7 @@ export class Run implements LiveTask {
   }
 
   /** Handles events of other processes. Messages wait for the end of the turn; a cancel request takes effect now. */
-  #onForeignEvents(): void {
+  onForeignEvents(): void {
     const { fold } = this.writer
     // Only the holder of the lease ends a task or starts a turn, so this run has lost it.
     const isStartedElsewhere =

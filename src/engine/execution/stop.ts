@@ -53,7 +53,7 @@ export class StopController {
   #stopTimer: (() => void) | undefined
   #reason: StopReason | undefined
   /** Called when the run no longer waits for the handler. */
-  onGivenUp: () => void = () => undefined
+  onGivenUp: (() => void) | undefined
 
   /** Undefined until the run is stopped. */
   get reason(): StopReason | undefined {
@@ -73,8 +73,8 @@ export class StopController {
     if (this.#reason && reason !== 'fenced') return
     this.#abort(reason)
     this.#stopTimer?.()
-    if (reason === 'fenced' || reason === 'failed') this.onGivenUp()
-    else this.#stopTimer = startTimer(clock, () => this.onGivenUp(), graceMs)
+    if (reason === 'fenced' || reason === 'failed') this.onGivenUp?.()
+    else this.#stopTimer = startTimer(clock, () => this.onGivenUp?.(), graceMs)
   }
 
   /** The run itself has failed: further yields are dropped. */

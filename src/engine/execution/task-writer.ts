@@ -44,25 +44,26 @@ export interface WriterDeps {
   readonly onError: (error: unknown, taskId: string) => void
 }
 
-interface WriterStart {
+interface WriterStart extends TaskCreation {
   readonly key: TaskKey
   readonly fold: TaskFold
   /** The size of the task in the store. */
-  readonly bytes: number
-  /** The owner of the task, whose stored bytes grow with it. */
-  readonly owner: string
-  /** Present when the task is not in the store yet. */
-  readonly create?: TaskCreation
+  readonly bytes?: number
+  /** The task is not in the store yet. */
+  readonly isNew: boolean
   /** Present when this process holds the lease already. */
   readonly fencingToken?: number
   /** Written with the first commit. */
-  readonly withMessage?: WithMessage
-  readonly onForeignEvents: () => void
-  readonly onFenced: () => void
-  /** The store is full; the buffered output was dropped. */
-  readonly onFull: () => void
+  readonly withMessage?: WithMessage | undefined
+}
+
+/** The run that a writer writes for. An interface instead of callbacks, which cost a closure each. */
+export interface WriterOwner {
+  onForeignEvents(): void
+  /** `no-room`: the store is full; the buffered output was dropped. */
+  stop(reason: 'fenced' | 'no-room'): void
   /** A commit in the background failed: the run cannot continue. */
-  readonly onFailed: (error: unknown) => void
+  onFailed(error: unknown): void
 }
 
 export class TaskWriter {
@@ -70,7 +71,7 @@ export class TaskWriter {
   /** The committed state. */
   fold: TaskFold
   readonly #deps: WriterDeps
-  readonly #start: Pick<WriterStart, 'onForeignEvents' | 'onFenced' | 'onFull' | 'onFailed'>
+  readonly #run: WriterOwner
   #create: TaskCreation | undefined
   #withMessage: WithMessage | undefined
   #fencingToken: number | undefined
@@ -88,16 +89,17 @@ export class TaskWriter {
   #failure: unknown
   readonly #first = new FirstCommit()
 
-  constructor(deps: WriterDeps, start: WriterStart) {
+  constructor(deps: WriterDeps, start: WriterStart, run: WriterOwner) {
+    const { tenant, owner, contextId, dialect } = start
     this.#deps = deps
-    this.#start = start
+    this.#run = run
     this.key = start.key
     this.fold = start.fold
-    this.#create = start.create
+    this.#create = start.isNew ? { tenant, owner, contextId, dialect } : undefined
     this.#withMessage = start.withMessage
     this.#fencingToken = start.fencingToken
     if (this.isStored) this.#first.decide(true)
-    this.#bytes = new TaskBytes(deps.running, deps.callerBytes, start.owner, start.bytes)
+    this.#bytes = new TaskBytes(deps.running, deps.callerBytes, owner, start.bytes ?? 0)
     deps.topics.get(start.key.id)?.feed(start.fold.seq)
     if (start.fencingToken !== undefined) this.#watch()
   }
@@ -151,7 +153,7 @@ export class TaskWriter {
     this.#isFlushScheduled = true
     this.#deps.atEndOfTick(() => {
       this.#isFlushScheduled = false
-      if (this.#buffer.size > 0) this.flush().catch((error) => this.#start.onFailed(error))
+      if (this.#buffer.size > 0) this.flush().catch((error) => this.#run.onFailed(error))
     })
   }
 
@@ -199,7 +201,7 @@ export class TaskWriter {
   /** Appends a message for a later turn, in a separate commit. Returns its sequence, or `ending` when `isOpen` returns false. */
   async accept(
     bodyOf: (turn: number) => EventBody,
-    options: { readonly withMessage: WithMessage; readonly isOpen: () => boolean },
+    options: { readonly withMessage: WithMessage | undefined; readonly isOpen: () => boolean },
   ): Promise<number | 'ending' | 'key-taken'> {
     const { limits } = this.#deps
     return await this.#appendAlone(() => {
@@ -254,7 +256,7 @@ export class TaskWriter {
     } finally {
       this.#busy = undefined
     }
-    this.#start.onForeignEvents()
+    this.#run.onForeignEvents()
   }
 
   /** Publishes an answer without storing it: a Message without an idempotency key is not kept (E-6). */
@@ -361,13 +363,13 @@ export class TaskWriter {
     if (isFull(result) && commit.isBuffer) {
       // The messages are kept, so that the task can still end.
       this.#drop((body) => 'artifactUpdate' in body || 'statusUpdate' in body)
-      this.#start.onFull()
+      this.#run.stop('no-room')
     }
     // Another run has created a task with the id, which its caller chose.
     const isTaken = result === 'conflict' && !this.isStored
     if (isTaken) this.#first.decide(false)
     if (result !== 'fenced' && !isTaken) return result
-    this.#start.onFenced()
+    this.#run.stop('fenced')
     return 'fenced'
   }
 

@@ -39,7 +39,7 @@ export class RunState implements TaskOwner {
   readonly #writer: TaskWriter
   readonly #output: YieldWriter
   readonly #stop: StopController
-  readonly #onStoreFailure: (error: A2AError) => void
+  readonly #run: { onFailed(error: unknown): void }
   /** Created with the first checkpoint: few handlers write any. */
   #checkpointWriter: CheckpointWriter | undefined
   #credential: Credential | undefined
@@ -53,7 +53,7 @@ export class RunState implements TaskOwner {
     writer: TaskWriter,
     output: YieldWriter,
     stop: StopController,
-    onStoreFailure: (error: A2AError) => void,
+    run: { onFailed(error: unknown): void },
   ) {
     this.taskId = writer.key.id
     this.caller = { id: owner }
@@ -62,7 +62,7 @@ export class RunState implements TaskOwner {
     this.#writer = writer
     this.#output = output
     this.#stop = stop
-    this.#onStoreFailure = onStoreFailure
+    this.#run = run
   }
 
   get isStopped(): boolean {
@@ -99,7 +99,7 @@ export class RunState implements TaskOwner {
       isWritten = !this.isStopped && (await this.#checkpointWriter.write(key, value, options))
     } catch (error) {
       // A failure of the store is a failure of the run, not of the handler.
-      if (error instanceof A2AError) this.#onStoreFailure(error)
+      if (error instanceof A2AError) this.#run.onFailed(error)
       throw error
     }
     if (!isWritten) throw stopError(this.#stop.reason ?? 'fenced')

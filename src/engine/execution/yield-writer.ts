@@ -9,6 +9,7 @@ import type { JsonValue, Part } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import type { Task, TaskState, TaskStatus } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
+import { withMembers } from '../../model/with-members.js'
 import type { CheckpointOptions } from '../agent.js'
 import { type ArtifactDraft, isJson } from '../yields.js'
 import type { TaskWriter } from './task-writer.js'
@@ -119,23 +120,9 @@ export class YieldWriter {
   }
 
   get #events(): EventBodies {
-    this.#bodies ??= new EventBodies(this.#deps, {
-      taskId: this.#writer.key.id,
-      contextId: this.#contextId,
-      turn: this.turn,
-      attempt: this.attempt,
-      hasArtifact: (id) => this.#writer.fold.hasArtifact(id),
-    })
+    this.#bodies ??= new EventBodies(this.#deps, this.#writer, this.#contextId, this)
     return this.#bodies
   }
-}
-
-interface Attempt {
-  readonly taskId: string
-  readonly contextId: string
-  readonly turn: number
-  readonly attempt: number
-  readonly hasArtifact: (artifactId: string) => boolean
 }
 
 /**
@@ -144,29 +131,39 @@ interface Attempt {
  */
 class EventBodies {
   readonly #deps: YieldWriterDeps
-  readonly #attempt: Attempt
+  readonly #writer: TaskWriter
+  readonly #taskId: string
+  readonly #contextId: string
+  readonly #turn: number
+  readonly #attempt: number
   /** Artifact ids of this attempt, and the newest id of each name; created with the first artifact. */
   #begun: { readonly ids: Set<string>; readonly byName: Map<string, string> } | undefined
   #artifacts = 0
   #textId: string | undefined
 
-  constructor(deps: YieldWriterDeps, attempt: Attempt) {
+  constructor(
+    deps: YieldWriterDeps,
+    writer: TaskWriter,
+    contextId: string,
+    { turn, attempt }: { readonly turn: number; readonly attempt: number },
+  ) {
     this.#deps = deps
+    this.#writer = writer
+    this.#taskId = writer.key.id
+    this.#contextId = contextId
+    this.#turn = turn
     this.#attempt = attempt
   }
 
   chunk(text: string): EventBody {
-    const { taskId, contextId } = this.#attempt
-    const parts = [{ text }]
-    if (this.#textId !== undefined) {
-      return { artifactUpdate: { taskId, contextId, artifact: { artifactId: this.#textId, parts }, append: true } }
-    }
-    this.#textId = this.#nextId()
-    return { artifactUpdate: { taskId, contextId, artifact: { artifactId: this.#textId, parts } } }
+    const isFirst = this.#textId === undefined
+    this.#textId ??= this.#nextId()
+    const artifact = { artifactId: this.#textId, parts: [{ text }] }
+    if (isFirst) return { artifactUpdate: { taskId: this.#taskId, contextId: this.#contextId, artifact } }
+    return { artifactUpdate: { taskId: this.#taskId, contextId: this.#contextId, artifact, append: true } }
   }
 
   artifact({ name, parts, options }: ArtifactDraft): EventBody {
-    const { taskId, contextId, attempt, hasArtifact } = this.#attempt
     const { id, append, lastChunk, description, metadata, extensions } = options
     this.#begun ??= { ids: new Set(), byName: new Map() }
     const { ids, byName } = this.#begun
@@ -175,14 +172,19 @@ class EventBodies {
     ids.add(artifactId)
     byName.set(name, artifactId)
     // The first piece of an attempt replaces, unless it appends to an artifact of an earlier turn.
-    const isAppended = append === true && (!isFirst || (attempt === 1 && hasArtifact(artifactId)))
+    const isAppended =
+      append === true && (!isFirst || (this.#attempt === 1 && this.#writer.fold.hasArtifact(artifactId)))
     // Members are set one by one: with spreads, creating the event took as long as serialising it.
     const own = copyJson(parts)
     const artifact: Changeable<Artifact> = name === '' ? { artifactId, parts: own } : { artifactId, name, parts: own }
     if (description !== undefined) artifact.description = description
     if (metadata !== undefined) artifact.metadata = copyJson(metadata)
     if (extensions !== undefined) artifact.extensions = extensions.slice()
-    const artifactUpdate: Changeable<TaskArtifactUpdateEvent> = { taskId, contextId, artifact }
+    const artifactUpdate: Changeable<TaskArtifactUpdateEvent> = {
+      taskId: this.#taskId,
+      contextId: this.#contextId,
+      artifact,
+    }
     if (isAppended) artifactUpdate.append = true
     if (lastChunk) artifactUpdate.lastChunk = true
     return { artifactUpdate }
@@ -191,26 +193,26 @@ class EventBodies {
   /** Marks an uncommitted chunk as the last of the text; undefined when the event is no chunk of it. */
   asLastChunk(body: EventBody): EventBody | undefined {
     if (!('artifactUpdate' in body) || body.artifactUpdate.artifact.artifactId !== this.#textId) return undefined
-    return { artifactUpdate: { ...body.artifactUpdate, lastChunk: true } }
+    return { artifactUpdate: withMembers(body.artifactUpdate, { lastChunk: true }) }
   }
 
   /** An empty chunk that ends the text. Merging drops it. */
   emptyLastChunk(): EventBody | undefined {
     if (this.#textId === undefined) return undefined
-    const { taskId, contextId } = this.#attempt
     const artifact = { artifactId: this.#textId, parts: [{ text: '' }] }
-    return { artifactUpdate: { taskId, contextId, artifact, append: true, lastChunk: true } }
+    return {
+      artifactUpdate: { taskId: this.#taskId, contextId: this.#contextId, artifact, append: true, lastChunk: true },
+    }
   }
 
   status(state: TaskState, parts?: readonly Part[]): TaskStatus {
     const timestamp = this.#deps.timestamp()
     if (!parts) return { state, timestamp }
-    const { taskId, contextId } = this.#attempt
     // Copied: the handler may change its value later.
     const message = {
       messageId: this.#deps.newId(),
-      contextId,
-      taskId,
+      contextId: this.#contextId,
+      taskId: this.#taskId,
       role: 'ROLE_AGENT',
       parts: copyJson(parts),
     } as const
@@ -218,18 +220,17 @@ class EventBodies {
   }
 
   statusUpdate(state: TaskState, parts?: readonly Part[]): EventBody {
-    const { taskId, contextId } = this.#attempt
-    return { statusUpdate: { taskId, contextId, status: this.status(state, parts) } }
+    const status = this.status(state, parts)
+    return { statusUpdate: { taskId: this.#taskId, contextId: this.#contextId, status } }
   }
 
   reply(parts: readonly Part[]): Message {
-    const { contextId } = this.#attempt
-    return { messageId: this.#deps.newId(), contextId, role: 'ROLE_AGENT', parts: copyJson(parts) }
+    return { messageId: this.#deps.newId(), contextId: this.#contextId, role: 'ROLE_AGENT', parts: copyJson(parts) }
   }
 
   #nextId(): string {
     this.#artifacts += 1
-    return `artifact-${this.#attempt.turn}-${this.#artifacts}`
+    return `artifact-${this.#turn}-${this.#artifacts}`
   }
 }
 

@@ -5,6 +5,7 @@
 import { A2AError, invalidField } from '../../model/errors.js'
 import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../../model/service.js'
 import { isTerminal, type TaskState } from '../../model/task.js'
+import { withMembers } from '../../model/with-members.js'
 import { taskNotFound } from '../access.js'
 import type { Agent } from '../agent.js'
 import { Tally } from '../limits.js'
@@ -56,7 +57,7 @@ export class Following {
 
   async #openSubscription(id: string, context: CallContext): Promise<StreamOpening> {
     assertStreaming(this.#agent)
-    const snapshot = await this.reader.snapshot(id, { ...context, operation: 'subscribeToTask' })
+    const snapshot = await this.reader.snapshot(id, withMembers(context, { operation: 'subscribeToTask' as const }))
     if (!snapshot) throw taskNotFound(id)
     const { state } = snapshot.task.status
     const after = context.resumeAfter

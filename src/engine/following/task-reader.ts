@@ -6,6 +6,7 @@ import type { Message } from '../../model/message.js'
 import type { CallContext, GetTaskRequest, ListTasksRequest, ListTasksResponse } from '../../model/service.js'
 import type { Task, TaskStatus } from '../../model/task.js'
 import { foldEvents, TaskFold } from '../../model/task-fold.js'
+import { withMembers } from '../../model/with-members.js'
 import { type CompleteStore, isPosition, type ListQuery, type LoadedTask } from '../../stores/store.js'
 import {
   isOwn,
@@ -65,7 +66,7 @@ export class TaskReader {
 
   async getTask({ id, historyLength }: GetTaskRequest, context: CallContext): Promise<Task> {
     const history = this.historyWindow(historyLength)
-    const snapshot = await this.snapshot(id, { ...context, operation: 'getTask' }, history)
+    const snapshot = await this.snapshot(id, withMembers(context, { operation: 'getTask' as const }), history)
     if (!snapshot) throw taskNotFound(id)
     return trimHistory(await this.withProgress(snapshot.task, context), history)
   }
@@ -108,10 +109,11 @@ export class TaskReader {
   }
 
   /** The owner and context of a task, if the viewer may see it. Checked before the task is read (R-ERR-7). */
-  async visibleTask(taskId: string, { operation, ...scope }: Viewer): Promise<SharedTask | undefined> {
+  async visibleTask(taskId: string, viewer: Viewer): Promise<SharedTask | undefined> {
     const identity = this.#running(taskId)?.identity ?? (await this.#stored(taskId))
     if (!identity) return undefined
-    const isAllowed = operation ? await this.#deps.access.allows(identity, scope, operation) : isOwn(identity, scope)
+    const { operation } = viewer
+    const isAllowed = operation ? await this.#deps.access.allows(identity, viewer, operation) : isOwn(identity, viewer)
     return isAllowed ? identity : undefined
   }
 
@@ -143,7 +145,7 @@ export class TaskReader {
    */
   withProgress(task: Task, { showsProgress }: Pick<CallContext, 'showsProgress'>): Task | Promise<Task> {
     if (!showsProgress) return task
-    return this.#messagesUpTo(task).then((history) => (history?.length ? { ...task, history } : task))
+    return this.#messagesUpTo(task).then((history) => (history?.length ? withMembers(task, { history }) : task))
   }
 
   /** Undefined when retention has removed the events. */
@@ -207,7 +209,7 @@ export function trimHistory(task: Task, window: HistoryWindow): Task {
   const kept = newestMessages(task.history, window)
   if (kept.length === task.history.length && kept.length > 0) return task
   const { history: _history, ...rest } = task
-  return kept.length === 0 ? rest : { ...rest, history: kept }
+  return kept.length === 0 ? rest : withMembers(rest, { history: kept })
 }
 
 function isSame(one: TaskStatus, other: TaskStatus): boolean {

@@ -11,6 +11,7 @@ import type { Message } from '../../model/message.js'
 import type { CallContext, CallTraits, ReadAhead, StreamItem } from '../../model/service.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
+import { withMembers } from '../../model/with-members.js'
 import { taskNotFound } from '../access.js'
 import type { Tally } from '../limits.js'
 import { type TaskReader, trimHistory } from './task-reader.js'
@@ -304,7 +305,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 function itemOf(taskEvent: TaskEvent, watch: TurnWatch, history: HistoryWindow): StreamItem {
   const { seq, body } = taskEvent
   if ('task' in body && watch.messages.length > 0) {
-    return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, history) }, seq }
+    const task = withMembers(body.task, { history: watch.messages.slice() })
+    return { event: { task: trimHistory(task, history) }, seq }
   }
   const event = body as StreamItem['event'] // private bodies were filtered out
   // A Message ends its stream, so it has no sequence to resume after.
