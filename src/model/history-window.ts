@@ -43,5 +43,5 @@ function countOf(history: readonly Message[], { messages, characters }: HistoryW
 
 function sizeOfMessage(message: Message | undefined): number {
   // Its ids are short.
-  return 50 + sizeOf([message?.parts, message?.metadata])
+  return 50 + sizeOf(message?.parts) + sizeOf(message?.metadata)
 }

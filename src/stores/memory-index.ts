@@ -114,6 +114,31 @@ interface KeyHolder extends Omit<Scope, 'agent'> {
   idempotencyKeys: string[] | undefined
 }
 
+/** All rows, by agent and task id: making one text of both for each access took a twentieth of the time of a send. */
+export class RowMap<Row extends { readonly key: TaskKey }> {
+  readonly #agents = new Map<string, Map<string, Row>>()
+
+  get({ agent, id }: TaskKey): Row | undefined {
+    return this.#agents.get(agent)?.get(id)
+  }
+
+  set(row: Row): void {
+    const rows = this.#agents.get(row.key.agent) ?? new Map<string, Row>()
+    rows.set(row.key.id, row)
+    this.#agents.set(row.key.agent, rows)
+  }
+
+  delete({ key: { agent, id } }: Row): void {
+    const rows = this.#agents.get(agent)
+    rows?.delete(id)
+    if (rows?.size === 0) this.#agents.delete(agent)
+  }
+
+  *values(): Generator<Row, void, void> {
+    for (const rows of this.#agents.values()) yield* rows.values()
+  }
+}
+
 interface KeyEntry extends KeyedSend {
   readonly untilMs: number
 }
@@ -141,11 +166,12 @@ export class MemoryKeys {
   }
 
   forget(row: KeyHolder): void {
-    for (const id of this.#keysOf(row)) this.#entries.delete(id)
+    if (row.idempotencyKeys) for (const id of this.#keysOf(row)) this.#entries.delete(id)
   }
 
   /** Keeps the keys of an evicted task until they expire, so that a repeated send does not run again (E-10). */
   orphan(row: KeyHolder): void {
+    if (!row.idempotencyKeys) return
     for (const id of this.#keysOf(row)) this.#orphans.add(id)
     row.idempotencyKeys = undefined
     if (this.#orphans.size <= maxOrphans) return

@@ -74,6 +74,11 @@ export class MemoryRoom {
     this.#rank(share)
   }
 
+  /** Whether there is room without evicting a task. */
+  has(bytes: number): boolean {
+    return this.#bytes + this.#reservedBytes + bytes <= this.#limits.maxBytes
+  }
+
   /**
    * Evicts tasks until there is room for a step of a task. Evicts none if that cannot make enough room, and none of owners that
    * hold less than the owner of the step: running tasks cannot be evicted, and must not displace the tasks of others.
@@ -81,8 +86,8 @@ export class MemoryRoom {
   make(bytes: number, step: RoomRequest, evict: (row: Row) => void): 'ok' | 'full' | 'too-large' {
     const { row, agent, owner } = step
     const { maxBytes } = this.#limits
+    if (this.has(bytes)) return 'ok'
     const needed = this.#bytes + this.#reservedBytes + bytes - maxBytes
-    if (needed <= 0) return 'ok'
     if ((row?.bytes ?? 0) + bytes > maxBytes) return 'too-large'
     if (needed > this.#evictableBytes - (row?.evictable ? row.bytes : 0)) return 'full'
     if (row) this.#keep(row)
@@ -147,11 +152,10 @@ export class MemoryRoom {
 
 /** The first of the oldest tasks without pending webhooks. */
 function firstDelivered(rows: RowList): Row | undefined {
-  let searched = 0
-  for (const row of rows) {
+  let row = rows.oldest
+  for (let searched = 0; row && searched < maxSearched; searched++) {
     if (!hasPendingWebhook(row)) return row
-    searched += 1
-    if (searched === maxSearched) return undefined
+    row = row.newer
   }
   return undefined
 }

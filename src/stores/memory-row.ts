@@ -34,8 +34,7 @@ interface Lease {
 /** One task. `serial` orders tasks of equal status time. */
 export interface Row {
   readonly key: TaskKey
-  /** `taskId` of the key, and the list of the scope: cached, because each commit uses them several times. */
-  readonly id: string
+  /** The list of the scope: cached, because each commit uses it several times. */
   readonly list: ListIndex<Row>
   readonly tenant: string
   readonly owner: string
@@ -144,14 +143,9 @@ interface Sealed {
   readonly log: PackedLog | undefined
 }
 
-export function newRow(
-  key: TaskKey,
-  creation: TaskCreation,
-  place: Pick<Row, 'id' | 'list' | 'share' | 'serial'>,
-): Row {
+export function newRow(key: TaskKey, creation: TaskCreation, place: Pick<Row, 'list' | 'share' | 'serial'>): Row {
   return {
     key,
-    id: place.id,
     list: place.list,
     share: place.share,
     serial: place.serial,

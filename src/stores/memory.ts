@@ -3,7 +3,7 @@ import type { TaskEvent } from '../model/event.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { quarterOfHeap, sizeOf } from '../model/size-of.js'
 import { configsOf, type DeliveryProgress, MemoryDeliveries } from './memory-deliveries.js'
-import { ListIndexes, MemoryKeys } from './memory-index.js'
+import { ListIndexes, MemoryKeys, RowMap } from './memory-index.js'
 import { MemoryRecords } from './memory-records.js'
 import { EvictionNotices, MemoryRoom } from './memory-room.js'
 import {
@@ -65,7 +65,7 @@ export class MemoryTasks implements CompleteStore {
   readonly #room: MemoryRoom
   readonly #notices: EvictionNotices
   readonly #onRemove: MemoryTasksDeps['onRemove'] | undefined
-  readonly #rows = new Map<string, Row>()
+  readonly #rows = new RowMap<Row>()
   readonly #runnable = new Set<Row>()
   readonly #lists = new ListIndexes<Row>()
   readonly #keys = new MemoryKeys()
@@ -90,7 +90,7 @@ export class MemoryTasks implements CompleteStore {
     renew: async (held, lease) => {
       this.#assertOpen()
       return held.filter(({ key, fencingToken }) => {
-        const row = this.#rows.get(taskKeyText(key))
+        const row = this.#rows.get(key)
         if (!row || row.fencingToken !== fencingToken || row.lease?.owner !== lease.owner) return true
         row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
         return false
@@ -116,16 +116,16 @@ export class MemoryTasks implements CompleteStore {
 
   readonly deliveries: DeliveryStore = {
     putConfig: async (key, config) => {
-      const row = this.#rows.get(taskKeyText(key))
+      const row = this.#rows.get(key)
       if (!row) return 'no-task'
       const outcome = this.#deliveries.put(row, config, row.seq, this.#now())
       this.#watchers.deliveries(key.agent)
       return outcome
     },
-    listConfigs: async (key, options = {}) => configsOf(this.#rows.get(taskKeyText(key)), options),
-    getConfig: async (key, id) => this.#rows.get(taskKeyText(key))?.cursors?.get(id)?.push,
+    listConfigs: async (key, options = {}) => configsOf(this.#rows.get(key), options),
+    getConfig: async (key, id) => this.#rows.get(key)?.cursors?.get(id)?.push,
     deleteConfig: async (key, id) => {
-      const row = this.#rows.get(taskKeyText(key))
+      const row = this.#rows.get(key)
       if (row) this.#deliveries.remove(row, id)
     },
     claim: async (request) => {
@@ -135,7 +135,7 @@ export class MemoryTasks implements CompleteStore {
     settle: async (settlement) => {
       this.#assertOpen()
       const { key, configId, next } = settlement
-      const cursor = this.#rows.get(taskKeyText(key))?.cursors?.get(configId)
+      const cursor = this.#rows.get(key)?.cursors?.get(configId)
       const isOurs = this.#deliveries.settle(cursor, settlement, this.#now())
       if (isOurs && next === 'release' && cursor && isPending(cursor)) this.#watchers.deliveries(key.agent)
       return isOurs
@@ -164,11 +164,11 @@ export class MemoryTasks implements CompleteStore {
     const refusal = this.#refusal(step)
     if (refusal) return refusal
     const { key, bytes = 0 } = step
-    this.#room.reserve(bytes, this.#rows.get(taskKeyText(key)))
+    this.#room.reserve(bytes, this.#rows.get(key))
     try {
       await save()
     } finally {
-      this.#room.release(bytes, this.#rows.get(taskKeyText(key)))
+      this.#room.release(bytes, this.#rows.get(key))
     }
     return this.apply(step)
   }
@@ -178,23 +178,27 @@ export class MemoryTasks implements CompleteStore {
     const row = this.#row(step.key)
     if (step.create) {
       if (step.expect !== 0) return { result: 'conflict' }
-      if (this.#isKeyTaken(scopeOf(step.key, step.create), step)) return { result: 'key-taken' }
+      if (step.idempotency && this.#keys.find(scopeOf(step.key, step.create), step.idempotency.key, this.#now()))
+        return { result: 'key-taken' }
       if (row) return { result: 'conflict' }
     } else {
       if (step.fencingToken !== undefined && step.fencingToken !== row?.fencingToken) return { result: 'fenced' }
       if (!row || row.seq !== step.expect) return { result: 'conflict' }
       const claims = step.lease !== undefined && step.lease !== 'release'
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
-      if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
+      if (step.idempotency && this.#keys.find(scopeOf(row.key, row), step.idempotency.key, this.#now()))
+        return { result: 'key-taken' }
     }
-    const request = { row, owner: (row ?? step.create)?.owner ?? '', ...step.key }
-    const room = this.#room.make(step.bytes ?? 0, request, (evicted) => this.#evict(evicted))
+    const { key, create, bytes = 0 } = step
+    if (this.#room.has(bytes)) return undefined
+    const request = { row, agent: key.agent, owner: (row ?? create)?.owner ?? '' }
+    const room = this.#room.make(bytes, request, (evicted) => this.#evict(evicted))
     return room === 'ok' || isAlwaysTaken(step) ? undefined : { result: room }
   }
 
   /** Applies a step without checks: `append` or an earlier process made them. */
   apply(step: Append): AppendOutcome {
-    const row = this.#row(step.key) ?? (step.create && this.#newRow(taskKeyText(step.key), step.key, step.create))
+    const row = this.#row(step.key) ?? (step.create && this.#newRow(step.key, step.create))
     if (!row) return { result: 'conflict' } // it expired while the step was saved
     if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
@@ -240,12 +244,12 @@ export class MemoryTasks implements CompleteStore {
 
   /** Sets the delivery progress of the webhooks of a task. Pending webhooks are due at once. */
   restoreProgress(key: TaskKey, progressOf: (configId: string) => DeliveryProgress | undefined): void {
-    for (const cursor of this.#rows.get(taskKeyText(key))?.cursors?.values() ?? [])
+    for (const cursor of this.#rows.get(key)?.cursors?.values() ?? [])
       this.#deliveries.restore(cursor, progressOf(cursor.push.config.id), this.#now())
   }
 
   holdsCursor({ key, configId, fencingToken }: CursorSettlement): boolean {
-    return this.#rows.get(taskKeyText(key))?.cursors?.get(configId)?.fencingToken === fencingToken
+    return this.#rows.get(key)?.cursors?.get(configId)?.fencingToken === fencingToken
   }
 
   async expire(agent: string, expiry: Expiry): Promise<Expired> {
@@ -253,7 +257,7 @@ export class MemoryTasks implements CompleteStore {
     let tasks = 0
     const keyed = this.#keys.expire(agent, expiry.limit, now)
     for (const id of keyed) {
-      const row = this.#rows.get(taskKeyText({ agent, id }))
+      const row = this.#rows.get({ agent, id })
       if (row?.visibility === 'message') this.#remove(row)
     }
     const ended = this.#room.endedOf(agent)
@@ -293,26 +297,21 @@ export class MemoryTasks implements CompleteStore {
 
   #row(key: TaskKey): Row | undefined {
     this.#assertOpen()
-    return this.#rows.get(taskKeyText(key))
+    return this.#rows.get(key)
   }
 
   #assertOpen(): void {
     if (this.#isClosed) throw new Error('The store is closed')
   }
 
-  #isKeyTaken(scope: Scope, { idempotency }: Append): boolean {
-    return idempotency !== undefined && this.#keys.find(scope, idempotency.key, this.#now()) !== undefined
-  }
-
-  #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
+  #newRow(key: TaskKey, creation: TaskCreation): Row {
     this.#serial += 1
     const row = newRow(key, creation, {
-      id,
       list: this.#lists.getOrAdd(scopeId(scopeOf(key, creation))),
       share: this.#room.share(key.agent, creation.owner),
       serial: this.#serial,
     })
-    this.#rows.set(id, row)
+    this.#rows.set(row)
     return row
   }
 
@@ -337,7 +336,7 @@ export class MemoryTasks implements CompleteStore {
     this.#room.update(row, step.bytes ?? 0)
     const surplus = isEnding ? this.#room.surplus() : undefined
     if (surplus) this.#evict(surplus)
-    this.#watchers.task(row.id, row.seq)
+    if (this.#watchers.hasTasks) this.#watchers.task(taskKeyText(row.key), row.seq)
     if (isDue || step.pushConfig) this.#watchers.deliveries(row.key.agent)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
@@ -349,7 +348,7 @@ export class MemoryTasks implements CompleteStore {
   }
 
   #remove(row: Row): void {
-    this.#rows.delete(row.id)
+    this.#rows.delete(row)
     this.#runnable.delete(row)
     this.#room.remove(row)
     row.list.remove(row)

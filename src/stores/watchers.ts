@@ -33,6 +33,11 @@ export class Watchers implements ChangeFeed {
     return [this.#tasks, this.#agents, this.#deliveries, this.#collections].every(({ size }) => size === 0)
   }
 
+  /** Whether a task is watched. If not, the caller need not make its id. */
+  get hasTasks(): boolean {
+    return this.#tasks.size > 0
+  }
+
   task(id: string, seq: number): void {
     const watchers = this.#tasks.get(id)
     if (watchers) for (const onChange of [...watchers]) onChange(seq)

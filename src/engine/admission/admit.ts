@@ -185,7 +185,7 @@ export class Admission {
     if (wantedTaskId !== undefined) {
       const rival = running.get(wantedTaskId)
       if (rival && !rival.task) {
-        await (rival.writer.isStored ? rival.done : rival.writer.whenStored())
+        await (rival.writer.isStored ? rival.done : rival.writer.firstCommit.wait())
         return 'again'
       }
       const record = await this.#findWanted(wantedTaskId)
@@ -204,7 +204,7 @@ export class Admission {
       return this.#begin(sending, run, current)
     }
     const admitted = this.#startWithoutStore(sending)
-    if (wantedTaskId === undefined || (await admitted.run.writer.whenStored())) return admitted
+    if (wantedTaskId === undefined || (await admitted.run.writer.firstCommit.wait())) return admitted
     // Another process has created a task with this id since the look-up: the message belongs to that task.
     await admitted.run.done
     return 'again'
@@ -279,7 +279,7 @@ export class Admission {
     const sending = await this.#permitted(given, sharedTaskOf(record))
     if (record.state && isTerminal(record.state)) throw hasEnded(taskId, record.state)
     if (run) {
-      await run.writer.whenStored()
+      await run.writer.firstCommit.wait()
       return 'again'
     }
     const loaded = await store.load(record.key)

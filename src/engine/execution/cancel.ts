@@ -43,7 +43,7 @@ export async function cancelTask(deps: CancelDeps, request: CancelTaskRequest, c
     const rival = running.get(request.id)
     if (rival) {
       // Its first commit may be on its way, or refused because this task has the id.
-      await rival.writer.whenStored()
+      await rival.writer.firstCommit.wait()
       continue
     }
     const isIdle = record.leaseOwner === undefined && isInterrupted(record.state)

@@ -68,6 +68,8 @@ export interface WriterOwner {
 
 export class TaskWriter {
   readonly key: TaskKey
+  /** False: the id belongs to the task of another run. Also decided when the run ends without a commit. */
+  readonly firstCommit = new FirstCommit()
   /** The committed state. */
   fold: TaskFold
   readonly #deps: WriterDeps
@@ -87,7 +89,6 @@ export class TaskWriter {
   #isFlushScheduled = false
   #unwatch: (() => void) | undefined
   #failure: unknown
-  readonly #first = new FirstCommit()
 
   constructor(deps: WriterDeps, start: WriterStart, run: WriterOwner) {
     const { tenant, owner, contextId, dialect } = start
@@ -98,7 +99,7 @@ export class TaskWriter {
     this.#create = start.isNew ? { tenant, owner, contextId, dialect } : undefined
     this.#withMessage = start.withMessage
     this.#fencingToken = start.fencingToken
-    if (this.isStored) this.#first.decide(true)
+    if (this.isStored) this.firstCommit.decide(true)
     this.#bytes = new TaskBytes(deps.running, deps.callerBytes, owner, start.bytes ?? 0)
     deps.topics.get(start.key.id)?.feed(start.fold.seq)
     if (start.fencingToken !== undefined) this.#watch()
@@ -111,11 +112,6 @@ export class TaskWriter {
   get isStored(): boolean {
     return this.#create === undefined
   }
-  /** Resolves with the first commit, or when the run ends without one. False: the id belongs to the task of another run. */
-  whenStored(): Promise<boolean> {
-    return this.#first.wait()
-  }
-
   /** Replaces the newest buffered event for which `amend` returns another one. Returns whether there is one. */
   amend(amend: (body: EventBody) => EventBody | undefined): boolean {
     return this.#buffer.amend(amend)
@@ -274,7 +270,7 @@ export class TaskWriter {
     this.#isClosed = true
     this.#unwatch?.()
     this.#unwatch = undefined
-    this.#first.decide(true)
+    this.firstCommit.decide(true)
     this.#deps.topics.get(this.key.id)?.unfeed()
   }
 
@@ -338,7 +334,7 @@ export class TaskWriter {
         this.#isAppending = false
         if (outcome.result !== 'ok') return this.#refused(commit, outcome.result)
         this.#create = undefined
-        this.#first.decide(true)
+        this.firstCommit.decide(true)
         if (withMessage === this.#withMessage) this.#withMessage = undefined
         this.#fencingToken = lease === 'keep' ? outcome.fencingToken : undefined
         if (next) this.fold = next
@@ -367,7 +363,7 @@ export class TaskWriter {
     }
     // Another run has created a task with the id, which its caller chose.
     const isTaken = result === 'conflict' && !this.isStored
-    if (isTaken) this.#first.decide(false)
+    if (isTaken) this.firstCommit.decide(false)
     if (result !== 'fenced' && !isTaken) return result
     this.#run.stop('fenced')
     return 'fenced'

@@ -59,9 +59,12 @@ const eventsPerRead = 256
 
 export class TaskReader {
   readonly #deps: ReaderDeps
+  readonly #defaultWindow: HistoryWindow
 
   constructor(deps: ReaderDeps) {
+    const { historyMessages, historyCharacters } = deps.limits
     this.#deps = deps
+    this.#defaultWindow = { messages: historyMessages, characters: historyCharacters }
   }
 
   async getTask({ id, historyLength }: GetTaskRequest, context: CallContext): Promise<Task> {
@@ -134,9 +137,9 @@ export class TaskReader {
   /** The messages that a response includes: as many as requested, within the limits (R-HIST-1). */
   historyWindow(requested: number | undefined, field = 'historyLength'): HistoryWindow {
     const { historyMessages, historyCharacters } = this.#deps.limits
-    if (requested !== undefined && requested < 0) throw invalidField(field, 'must not be negative')
-    const messages = requested === undefined ? historyMessages : Math.min(requested, historyMessages)
-    return { messages, characters: historyCharacters }
+    if (requested === undefined) return this.#defaultWindow
+    if (requested < 0) throw invalidField(field, 'must not be negative')
+    return { messages: Math.min(requested, historyMessages), characters: historyCharacters }
   }
 
   /**
