@@ -200,6 +200,7 @@ function formContract(check: Check, form: FormSides): void {
       for (const frame of [...frames, ...end()])
         for (const event of decoder.decode(frame))
           if ('artifactUpdate' in event) received += textOf(event.artifactUpdate.artifact)
+          else if ('message' in event) received += textOf(event.message)
       assert.equal(received, texts.join(''))
     })
 

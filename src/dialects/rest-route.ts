@@ -6,7 +6,8 @@ import type { RestRoute } from './dialect.js'
 
 export interface Match {
   readonly route: RestRoute
-  readonly pathParams: { readonly [name: string]: string }
+  /** Absent if the route has no parameters. */
+  readonly pathParams?: { readonly [name: string]: string }
 }
 
 interface CompiledRoute {
@@ -19,11 +20,12 @@ type Router = (method: string, path: string) => Match | undefined
 
 export function createRouter(routes: readonly RestRoute[]): Router {
   const compiled = routes.map(compile).sort((a, b) => Number(isAction(b.route)) - Number(isAction(a.route)))
-  const search: Router = (method, path) => {
+  return (method, path) => {
     for (const { route, pattern, names } of compiled) {
       if (route.method !== method) continue
       const match = pattern.exec(path)
       if (!match) continue
+      if (names.length === 0) return { route }
       const values = match.slice(1).map(decodeSegment)
       if (values.includes(undefined)) return undefined
       return {
@@ -33,14 +35,6 @@ export function createRouter(routes: readonly RestRoute[]): Router {
     }
     return undefined
   }
-  // Paths without parameters, such as those of all sends, are found without running the patterns.
-  const exact = new Map<string, Map<string, Match | undefined>>()
-  for (const { method, path } of routes) {
-    if (path.includes('{')) continue
-    const paths = exact.get(method) ?? new Map<string, Match | undefined>()
-    exact.set(method, paths.set(path, search(method, path)))
-  }
-  return (method, path) => exact.get(method)?.get(path) ?? search(method, path)
 }
 
 function compile(route: RestRoute): CompiledRoute {

@@ -29,22 +29,29 @@ export interface RestServer {
 /** Serves dialects that have a form for HTTP+JSON. */
 export function createRestServer(handler: BindingHandler): RestServer {
   const routers = handler.dialects.map((dialect) => ({ dialect, route: createRouter(formOf(dialect).routes) }))
+  function matchesOf(method: string, path: string): Matches | undefined {
+    const found: [Dialect, Match][] = []
+    for (const { dialect, route } of routers) {
+      const match = route(method, path)
+      if (match) found.push([dialect, match])
+    }
+    if (found.length === 0) return undefined
+    // A path that is an action in one dialect is not an id in another (R-REST-1).
+    const actions = found.filter(([, { route }]) => isAction(route))
+    return new Map(actions.length > 0 ? actions : found)
+  }
+  // Paths without parameters, such as those of sends, have one target for all calls.
+  const fixed = new Map<string, RestTarget>()
+  for (const { method, path } of handler.dialects.flatMap((dialect) => formOf(dialect).routes)) {
+    const matches = path.includes('{') ? undefined : matchesOf(method, path)
+    if (matches) fixed.set(`${method} ${path}`, new RouteTarget(handler, matches, new Map()))
+  }
   return {
     find(method, path) {
-      const found: [Dialect, Match][] = []
-      for (const { dialect, route } of routers) {
-        const match = route(method, path)
-        if (match) found.push([dialect, match])
-      }
-      if (found.length === 0) return undefined
-      // A path that is an action in one dialect is not an id in another (R-REST-1).
-      const actions = found.filter(([, { route }]) => isAction(route))
-      const matches = new Map(actions.length > 0 ? actions : found)
-      return {
-        binding: 'HTTP+JSON',
-        answer: (exchange, incoming) => answer(handler, exchange, incoming, matches),
-        refuse: (exchange, error) => errorAnswer(handler, error, likelyDialect(matches, exchange), exchange),
-      }
+      const kept = fixed.get(`${method} ${path}`)
+      if (kept) return kept
+      const matches = matchesOf(method, path)
+      return matches && new RouteTarget(handler, matches)
     },
     refuse(exchange, path, error) {
       const methods = new Map<Dialect, readonly string[]>()
@@ -64,40 +71,74 @@ export function createRestServer(handler: BindingHandler): RestServer {
 
 const routeMethods = ['GET', 'POST', 'DELETE'] as const
 
-async function answer(
-  handler: BindingHandler,
-  exchange: Exchange,
-  incoming: IncomingCall,
-  matches: ReadonlyMap<Dialect, Match>,
-): Promise<Answer> {
-  let dialect = likelyDialect(matches, exchange)
-  let match: Match | undefined
-  const watch = handler.observe && new CallTracker(handler.observe, { ...incoming, binding: 'HTTP+JSON' })
-  try {
-    const body = exchange.method === 'POST' ? await readJson(exchange, incoming, handler.limits) : undefined
-    const version = readVersion(exchange.headers, exchange.query)
-    const { assumeV1, dialects } = handler
-    const [best] = negotiate(dialects, { version, isServedIn: (each) => matches.has(each), assumeV1 })
-    dialect = best ?? dialect
-    match = matches.get(dialect)
-    if (!match)
-      throw new A2AError(
-        'METHOD_NOT_FOUND',
-        `Version ${dialect.versions[0]} has no such path, see the header A2A-Version`,
-      )
-    const form = formOf(dialect)
-    const codec = match.route.codec ?? form.operations[match.route.operation]
-    if (!codec) throw new A2AError('METHOD_NOT_FOUND', 'This operation is not offered here')
-    const params = { ...(body ?? queryParams(exchange.query, codec.booleanParameters ?? [])), ...match.pathParams }
-    const operation = codec.instead?.(params) ?? match.route.operation
-    const used = operation === match.route.operation ? codec : (form.operations[operation] ?? codec)
-    const call = new RestCall(handler, exchange, { dialect, form, operation, codec: used, params, watch })
-    return await answerCall(handler, incoming, call)
-  } catch (caught) {
-    const error = A2AError.from(caught)
-    handler.onError(error)
-    watch?.ended(error)
-    return errorAnswer(handler, error, dialect, exchange, match)
+type Matches = ReadonlyMap<Dialect, Match>
+
+class RouteTarget implements RestTarget {
+  readonly binding = 'HTTP+JSON'
+  readonly #handler: BindingHandler
+  readonly #matches: Matches
+  /** Negotiated dialects by version; absent if the target serves one call. */
+  readonly #kept: Map<string | undefined, Dialect> | undefined
+
+  constructor(handler: BindingHandler, matches: Matches, kept?: Map<string | undefined, Dialect>) {
+    this.#handler = handler
+    this.#matches = matches
+    this.#kept = kept
+  }
+
+  async answer(exchange: Exchange, incoming: IncomingCall): Promise<Answer> {
+    const handler = this.#handler
+    let dialect: Dialect | undefined
+    let match: Match | undefined
+    const watch = handler.observe && new CallTracker(handler.observe, { ...incoming, binding: 'HTTP+JSON' })
+    try {
+      let body: object | undefined
+      if (exchange.method === 'POST') {
+        let parsed = incoming.body
+        if (parsed === undefined) {
+          assertJson(exchange.headers)
+          parsed = parseBody(await exchange.readBody(handler.limits.bodyBytes), handler.limits)
+        }
+        body = asObject(parsed)
+      }
+      dialect = this.#negotiate(readVersion(exchange.headers, exchange.query))
+      match = this.#matches.get(dialect)
+      if (!match)
+        throw new A2AError(
+          'METHOD_NOT_FOUND',
+          `Version ${dialect.versions[0]} has no such path, see the header A2A-Version`,
+        )
+      const form = formOf(dialect)
+      const codec = match.route.codec ?? form.operations[match.route.operation]
+      if (!codec) throw new A2AError('METHOD_NOT_FOUND', 'This operation is not offered here')
+      const sent = body ?? queryParams(exchange.query, codec.booleanParameters ?? [])
+      const params = match.pathParams ? { ...sent, ...match.pathParams } : sent
+      const operation = codec.instead?.(params) ?? match.route.operation
+      const used = operation === match.route.operation ? codec : (form.operations[operation] ?? codec)
+      const call = new RestCall(handler, exchange, { dialect, form, operation, codec: used, params, watch })
+      return await answerCall(handler, incoming, call)
+    } catch (caught) {
+      const error = A2AError.from(caught)
+      handler.onError(error)
+      watch?.ended(error)
+      return errorAnswer(handler, error, dialect ?? likelyDialect(this.#matches, exchange), exchange, match)
+    }
+  }
+
+  refuse(exchange: Exchange, error: A2AError): Answer {
+    return errorAnswer(this.#handler, error, likelyDialect(this.#matches, exchange), exchange)
+  }
+
+  /** Dialects for versions that dialects have are kept: callers can name others, but they add nothing. */
+  #negotiate(version: string | undefined): Dialect {
+    const kept = this.#kept?.get(version)
+    if (kept) return kept
+    const { assumeV1, dialects } = this.#handler
+    const isServedIn = (dialect: Dialect) => this.#matches.has(dialect)
+    const [best] = negotiate(dialects, { version, isServedIn, assumeV1 }) as [Dialect] // it names at least one
+    if (version === undefined || dialects.some(({ versions }) => versions.includes(version)))
+      this.#kept?.set(version, best)
+    return best
   }
 }
 
@@ -181,28 +222,22 @@ function encodeAnswer(error: A2AError, dialect: Dialect, exchange: Exchange, mat
   return { status: match?.route.httpStatus?.(error) ?? status, headers, body: JSON.stringify(body) }
 }
 
-/** An empty body is an empty request (R-CANCEL-6, R-REST-5), and so is `null` (R3-PB-3). */
-async function readJson(
-  exchange: Exchange,
-  incoming: IncomingCall,
-  limits: RequestLimits,
-): Promise<Record<string, unknown>> {
-  const body = (incoming.body === undefined ? await parseBody(exchange, limits) : incoming.body) ?? {}
-  if (isObject(body)) return body
-  throw new A2AError('INVALID_PARAMS', 'The request body must be an object')
+function parseBody(bytes: Uint8Array, limits: RequestLimits): unknown {
+  return bytes.byteLength === 0 ? undefined : parseJson(bytes, limits)
 }
 
-async function parseBody(exchange: Exchange, limits: RequestLimits): Promise<unknown> {
-  assertJson(exchange.headers)
-  const bytes = await exchange.readBody(limits.bodyBytes)
-  return bytes.byteLength === 0 ? undefined : parseJson(bytes, limits)
+/** An empty body is an empty request (R-CANCEL-6, R-REST-5), and so is `null` (R3-PB-3). */
+function asObject(parsed: unknown): Record<string, unknown> {
+  const body = parsed ?? {}
+  if (isObject(body)) return body
+  throw new A2AError('INVALID_PARAMS', 'The request body must be an object')
 }
 
 /** The dialect's own media type, if the caller names it (R-REST-3). */
 function answerType({ mediaType }: RestForm, headers: HeaderReader): string {
   if (mediaType === undefined) return 'application/json'
-  const named = `${headers.get('content-type') ?? ''},${headers.get('accept') ?? ''}`
-  return named.includes(mediaType) ? mediaType : 'application/json'
+  const isNamed = headers.get('content-type')?.includes(mediaType) || headers.get('accept')?.includes(mediaType)
+  return isNamed ? mediaType : 'application/json'
 }
 
 /** Query parameters are text. Decoders parse numbers; flags are converted here (R-REST-2). */
