@@ -25,19 +25,27 @@ export function toNodeListener(handler: NodeHandler): NodeListener {
       outgoing.writeHead(400, { connection: 'close' }).end()
       return
     }
+    let exchange: NodeExchange
     try {
-      const exchange = new NodeExchange(incoming, outgoing)
-      const answered = answer(exchange)
-      if (answered instanceof Promise)
-        answered.then(
-          (settled) => writer.write(exchange, settled),
-          () => refuse(outgoing),
-        )
-      else writer.write(exchange, answered)
+      exchange = new NodeExchange(incoming, outgoing)
     } catch {
-      refuse(outgoing)
+      outgoing.writeHead(400, { 'content-length': 0 }).end() // target or `Host` is not an address
+      return
     }
+    start(answer, exchange, writer)
   })
+}
+
+function start(answer: AnswerExchange, exchange: NodeExchange, writer: AnswerWriter): void {
+  // Handlers of this package do not fail; functions of applications may.
+  const fail = () => writer.write(exchange, { status: 500, headers: {} })
+  try {
+    const answered = answer(exchange)
+    if (answered instanceof Promise) answered.then((settled) => writer.write(exchange, settled)).catch(fail)
+    else writer.write(exchange, answered)
+  } catch {
+    fail()
+  }
 }
 
 function answerOf(handler: NodeHandler): AnswerExchange {
@@ -47,11 +55,6 @@ function answerOf(handler: NodeHandler): AnswerExchange {
     throw new TypeError('Expected a handler or a function: write `await createHandler(…)`')
   return async (exchange) =>
     fromResponse(await fetch(exchange.toRequest(Number.POSITIVE_INFINITY), exchange.connection))
-}
-
-/** The request has no valid address, or the function of an application failed. */
-function refuse(outgoing: ServerResponse): void {
-  if (!outgoing.headersSent) outgoing.writeHead(400, { 'content-length': 0 }).end()
 }
 
 /** `headers` alternates names and values. */
@@ -181,6 +184,8 @@ const sendingMs = 500
 
 /** Ends a request whose body the server does not need. Closing at once could discard the response before it is read. */
 function endRequest({ incoming, outgoing }: NodeExchange): void {
+  // Other runtimes may not have `complete`, and read the rest themselves.
+  if (isOtherRuntime) return
   outgoing.once('finish', () => {
     if (incoming.complete) return
     incoming.resume()

@@ -27,7 +27,7 @@ export async function answerCall(handler: BindingHandler, incoming: IncomingCall
   const result = await callUnary(handler.service, operation, request, context)
   call.watch?.answered(result)
   let headers = call.answerHeaders
-  if (activated !== undefined) headers = { ...headers, [dialect.extensionsHeader]: activated }
+  if (activated !== undefined) headers = { ...headers, [dialect.extensionsHeader.toLowerCase()]: activated }
   let encoded = codec.encode(result, call.params, facts)
   assertText(encoded)
   if (operation === 'getExtendedAgentCard') {
@@ -107,7 +107,8 @@ async function streamAnswer(
     },
     heartbeats: handler.heartbeats,
   })
-  const headers = activated === undefined ? sseHeaders : { ...sseHeaders, [call.dialect.extensionsHeader]: activated }
+  const header = call.dialect.extensionsHeader.toLowerCase()
+  const headers = activated === undefined ? sseHeaders : { ...sseHeaders, [header]: activated }
   return { status: 200, headers, body }
 }
 

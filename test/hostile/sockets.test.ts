@@ -1,7 +1,7 @@
 /** Connections that stall, send slowly, pipeline, or use another protocol: deadlines apply, and other connections are served. */
 import assert from 'node:assert/strict'
 import { type ClientHttp2Stream, connect as connectHttp2, constants, type OutgoingHttpHeaders } from 'node:http2'
-import { type AgentService, type Served, serve } from 'dragoman'
+import { type AgentService, bearer, type Served, serve } from 'dragoman'
 import type { Deadlines, Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -409,6 +409,37 @@ function stack(clients: readonly RawClient[]): { readonly clients: readonly RawC
 
 // A renamed option is a type error here.
 deadlines satisfies Deadlines
+
+describe('a request with two values of a header that has one', () => {
+  it('is not answered by the first value', async () => {
+    await using served = await serve(echoAgent, { auth: bearer({ good: 'ann' }) })
+    using client = await connect(served.url)
+    const body = envelope('SendMessage', send('hi'))
+    const good = { Authorization: 'Bearer good' }
+    await client.write(post('/', body, { ...good, authorization: 'Bearer bad' }))
+    expect((await client.answer()).status).toBe(401)
+    // `post` sends a `Content-Type` already.
+    await client.write(post('/', body, { ...good, 'content-type': 'text/plain' }))
+    expect(readRpc(await client.answer()).error?.reason).toBe('CONTENT_TYPE_NOT_SUPPORTED')
+    await client.write(post('/', body, good))
+    expect(readRpc(await client.answer()).error).toBeUndefined()
+  })
+})
+
+describe('a body that the server does not read', () => {
+  it('ends the connection after the response, unless it arrives soon', async () => {
+    await using served = await serve(echoAgent, { limits: { bodyBytes: 1000 } })
+    using open = await connect(served.url)
+    await open.write(`${postHead('/', { 'Content-Length': 5000 })}{`)
+    expect((await open.answer()).status).toBe(413)
+    await open.closes(timeoutMs)
+    using complete = await connect(served.url)
+    await complete.write(postHead('/', { 'Content-Length': 5000 }) + 'x'.repeat(5000))
+    expect((await complete.answer()).status).toBe(413)
+    await complete.write(post('/', envelope('SendMessage', send('again'))))
+    expect(readRpc(await complete.answer()).error).toBeUndefined()
+  })
+})
 
 describe('a request with two hosts', () => {
   it.each(['localhost', 'elsewhere.example'])('is rejected, with all requests after it (%s)', async (second) => {

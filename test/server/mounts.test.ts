@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve as serveHono } from '@hono/node-server'
 import * as dragoman from 'dragoman'
-import { agent, apiKey, serve } from 'dragoman'
+import { agent, apiKey, bearer, serve } from 'dragoman'
 import * as serverEntry from 'dragoman/server'
 import {
   type Agents,
@@ -22,6 +22,9 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { connect } from '../hostile/raw-client.js'
+import { eventually } from '../hostile/waiting.js'
 
 const shout = agent('Shout', async function* ({ text }) {
   yield text.toUpperCase()
@@ -192,6 +195,61 @@ describe('a request whose body the application has read', () => {
       server.close()
     }
   }
+})
+
+describe('toNodeListener', () => {
+  it(proves('R-SEND-11', 'makes the call of a client that left, if the whole request arrived'), async () => {
+    const texts: string[] = []
+    const listener = agent('Listener', async function* ({ text }) {
+      texts.push(text)
+    })
+    let isAsked = false
+    let onLeft: () => void = () => undefined
+    const left = new Promise<void>((resolve) => {
+      onLeft = resolve
+    })
+    const verify = async () => {
+      isAsked = true
+      await left
+      return 'ann'
+    }
+    const handler = await createHandler(listener, { auth: bearer(verify) })
+    const server = createServer(toNodeListener(handler)).listen(0, '127.0.0.1')
+    server.on('connection', (socket) => socket.once('close', onLeft))
+    await once(server, 'listening')
+    const controller = new AbortController()
+    const rpc = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
+    const sent = fetch(`http://127.0.0.1:${portOf(server)}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: 'Bearer x' },
+      body: JSON.stringify(rpc),
+      signal: controller.signal,
+    })
+    await eventually(5000, 'the request to arrive', () => isAsked)
+    controller.abort()
+    await expect(sent).rejects.toThrow()
+    await eventually(5000, 'the message', () => texts.length > 0)
+    expect(texts).toEqual(['hello there'])
+    server.close()
+    await handler.close()
+  })
+
+  it('answers 500 if the function fails, and 400 if the target is not an address', async () => {
+    const failing = [() => Promise.reject(new Error('a secret')), () => fail()]
+    for (const answer of failing) {
+      const { url, close } = await onNode(answer)
+      const response = await fetch(url)
+      expect([response.status, await response.text()]).toEqual([500, ''])
+      using client = await connect(url)
+      await client.write('GET nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      expect((await client.answer()).status).toBe(400)
+      client.socket.destroy()
+      await close()
+    }
+    function fail(): never {
+      throw new Error('a secret')
+    }
+  })
 })
 
 describe('mounts that do not remove the path', () => {

@@ -2,6 +2,7 @@
 import { agent, apiKey, bearer, type CallContext, serve } from 'dragoman'
 import { type AuditEntry, createHandler, type Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
+import { connect } from '../hostile/raw-client.js'
 
 const shout = agent('Shout', async function* ({ text }) {
   yield text.toUpperCase()
@@ -199,6 +200,71 @@ describe('routes', () => {
     }
     expect(read).toBeLessThanOrEqual(2000)
     expect(logged).toEqual([])
+  })
+
+  describe('on a port', () => {
+    let release: () => void = () => undefined
+    const first = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const route = (path: string, answer: Route['answer']): Route => ({ path, answer })
+    const routes = [
+      route('/cookies', async () => {
+        const headers = new Headers([
+          ['set-cookie', 'a=1'],
+          ['set-cookie', 'b=2, c'],
+          ['content-length', '2'],
+        ])
+        return new Response('ok', { headers })
+      }),
+      route('/stream', async () => {
+        const body = new ReadableStream<Uint8Array>({
+          async start(controller) {
+            controller.enqueue(new TextEncoder().encode('one'))
+            await first
+            controller.enqueue(new TextEncoder().encode('two'))
+            controller.close()
+          },
+        })
+        return new Response(body)
+      }),
+      route('/nothing', async () => new Response(null, { status: 204 })),
+      route('/head', async ({ method }) => new Response(method, { headers: { 'content-length': '77' } })),
+      route('/method', async ({ method }) => new Response(method)),
+      route('/query', async ({ url, headers }) => Response.json([new URL(url).search, headers.get('x-two')])),
+    ]
+
+    it('keep cookies, lengths, bodies and headers', async () => {
+      await using served = await serve(shout, { routes })
+      const get = (path: string, init?: RequestInit) => fetch(new URL(path, served.url), init)
+      const cookies = await get('/cookies')
+      expect(cookies.headers.getSetCookie()).toEqual(['a=1', 'b=2, c'])
+      expect([cookies.headers.get('content-length'), await cookies.text()]).toEqual(['2', 'ok'])
+      expect((await get('/nothing')).status).toBe(204)
+      const head = await get('/head', { method: 'HEAD' })
+      expect([head.headers.get('content-length'), await head.text()]).toEqual(['77', ''])
+      const query = await get('/query?a=%20b&c', { headers: { 'x-two': '1, 2' } })
+      expect(await query.json()).toEqual(['?a=%20b&c', '1, 2'])
+    })
+
+    it('send the parts of a stream as they become ready', async () => {
+      await using served = await serve(shout, { routes })
+      const reader = (await fetch(new URL('/stream', served.url))).body?.getReader()
+      const read = async () => new TextDecoder().decode((await reader?.read())?.value)
+      expect(await read()).toBe('one')
+      release()
+      expect(await read()).toBe('two')
+      expect((await reader?.read())?.done).toBe(true)
+    })
+
+    it('do not get methods that `Request` cannot have', async () => {
+      await using served = await serve(shout, { routes })
+      using client = await connect(served.url)
+      await client.write('TRACE /method HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      expect(await client.answer()).toMatchObject({ status: 404 })
+      await client.write('PUT /method HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n')
+      expect(await client.answer()).toMatchObject({ status: 200, text: 'PUT' })
+    })
   })
 
   it.each(['api', '/api/', '//', ''])('reject %j as a path', async (path) => {

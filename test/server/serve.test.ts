@@ -242,6 +242,23 @@ describe('serve', () => {
       'https://app.example',
     )
     expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+    const { status, headers } = await preflight('https://app.example')
+    expect([status, headers.get('vary')]).toEqual([204, 'Origin, Access-Control-Request-Headers'])
+    expect(headers.get('access-control-allow-methods')?.split(',')).toEqual(expect.arrayContaining(['POST', 'DELETE']))
+  })
+
+  it('lets pages of the listed origins read responses and their headers', async () => {
+    await using served = await serve(named('Web'), { cors: ['https://app.example'], auth: apiKey('k') })
+    const get = async (path: string, origin: string) => await fetch(`${served.url}${path}`, { headers: { origin } })
+    for (const path of ['.well-known/agent-card.json', 'healthz', 'tasks', 'nowhere']) {
+      const { headers } = await get(path, 'https://app.example')
+      expect(headers.get('access-control-allow-origin'), path).toBe('https://app.example')
+      expect(headers.get('access-control-expose-headers')?.split(','), path).toEqual(
+        expect.arrayContaining(['A2A-Version', 'etag', 'www-authenticate']),
+      )
+      expect(headers.get('vary'), path).toMatch(/(^|, )Origin$/)
+      expect((await get(path, 'https://evil.example')).headers.get('access-control-allow-origin'), path).toBeNull()
+    }
   })
 
   it('accepts only GET and HEAD for health checks', async () => {
