@@ -42,11 +42,12 @@ export class RepeatedChunks {
   learn(data: string, events: readonly StreamResponse[], decode: Decode): void {
     const [event] = events
     if (data.length > maxFrameLength || events.length !== 1 || !event || !('artifactUpdate' in event)) return
-    const { artifactUpdate: update } = event
-    const text = textIn(update)
-    if (text === undefined || this.#framesToSkip-- > 0) return
+    if (this.#framesToSkip-- > 0) return
     this.#framesToSkip = this.#pause
     this.#pause = Math.min(this.#pause * 2, maxPause)
+    const { artifactUpdate: update } = event
+    const text = textIn(update)
+    if (text === undefined) return
     const literal = JSON.stringify(text).slice(1, -1)
     const at = data.lastIndexOf(`"${literal}"`) + 1
     if (at === 0) return // the peer escapes other characters
