@@ -115,6 +115,19 @@ describe.each(['v1', 'v0.3'] as const)('repeated chunks of %s', (name) => {
     expect(chunks.read(data('say "c"\n'))).toEqual(decode(data('say "c"\n'))[0])
     // Each event has its own objects.
     expect(second).toMatchObject({ artifactUpdate: { artifact: { parts: [{ text: 'b' }] } } })
+    const tagged = (said: string) =>
+      JSON.stringify(chunk({ metadata: { deep: { a: 1 } }, artifact: { artifactId: 'a', parts: [part(said)] } }))
+    const learned = decode(tagged('a'))
+    const others = new RepeatedChunks()
+    others.learn(tagged('a'), learned, decode)
+    // A reader that changes an event does not change later ones.
+    Object.assign((learned[0] as { artifactUpdate: object }).artifactUpdate, { taskId: 'changed' }) // the type is read-only
+    const copies = ['b', 'c'].map((said) => others.read(tagged(said)))
+    expect(copies).toEqual(['b', 'c'].flatMap((said) => decode(tagged(said))))
+    const metadata = [...learned, ...copies].map((event) =>
+      event && 'artifactUpdate' in event ? event.artifactUpdate.metadata : undefined,
+    )
+    expect(new Set(metadata.map((each) => each?.deep)).size).toBe(3)
     // Another frame may change the ids that the decoder fills in.
     expect(chunks.read(first)).toBeUndefined()
     expect(chunks.read(data('d'))).toBeUndefined()

@@ -3,6 +3,7 @@
  * part. If a frame begins and ends like the last one, with a valid JSON string between, its event is a copy of the last
  * event with that text. `JSON.parse` and decoding take 3 µs per chunk, this takes 0.3 µs.
  */
+import { copyJson } from '../model/copy-json.js'
 import type { StreamResponse, TaskArtifactUpdateEvent } from '../model/event.js'
 
 type Decode = (data: string) => readonly StreamResponse[]
@@ -14,6 +15,8 @@ export class RepeatedChunks {
   #start = ''
   #end = ''
   #update: TaskArtifactUpdateEvent | undefined
+  /** Whether the update has no nested members, such as metadata, which events must not share. */
+  #isFlat = false
   /** Frames before the next attempt to learn. Doubles while attempts gain nothing: each costs one decoding. */
   #pause = 1
   #framesToSkip = 0
@@ -30,7 +33,7 @@ export class RepeatedChunks {
       if (text !== undefined) {
         this.#pause = 1
         this.#framesToSkip = 0
-        return withText(update, text)
+        return withText(this.#isFlat ? update : copyJson(update), text)
       }
     }
     // The decoder fills in missing ids from earlier frames, so another frame may change the result.
@@ -56,7 +59,8 @@ export class RepeatedChunks {
     if (!changesOnlyText(decode, `${start}${literal}.${end}`, withText(update, `${text}.`))) return
     this.#start = start
     this.#end = end
-    this.#update = update
+    this.#update = copyJson(update) // the reader of the stream gets the event itself and may change it
+    this.#isFlat = isFlat(update)
   }
 }
 
@@ -69,16 +73,15 @@ function changesOnlyText(decode: Decode, data: string, expected: StreamResponse)
   }
 }
 
-/** The text of the only part. Undefined if the update has nested members, which events must not share. */
-function textIn(update: TaskArtifactUpdateEvent): string | undefined {
-  const { artifact, ...rest } = update
-  const { parts, ...others } = artifact
+/** The text of the only part. */
+function textIn({ artifact: { parts } }: TaskArtifactUpdateEvent): string | undefined {
   const [part] = parts
-  if (parts.length !== 1 || !part || !('text' in part) || part.text === '') return undefined
-  const isFlat = [rest, others, part].every((members) =>
-    Object.values(members).every((value) => typeof value !== 'object'),
-  )
-  return isFlat ? part.text : undefined
+  return parts.length === 1 && part && 'text' in part && part.text !== '' ? part.text : undefined
+}
+
+function isFlat({ artifact, ...rest }: TaskArtifactUpdateEvent): boolean {
+  const { parts, ...others } = artifact
+  return [rest, others, ...parts].every((members) => Object.values(members).every((value) => typeof value !== 'object'))
 }
 
 function withText(update: TaskArtifactUpdateEvent, text: string): StreamResponse {
