@@ -174,7 +174,7 @@ function parseTarget(target: string, host: string, isTls: boolean): URL {
     throw invalidTarget()
   }
   // A host that the parser reads as another one, such as `a@b`.
-  if (!isAbsolute && url.hostname !== host.replace(/:\d*$/, '').toLowerCase()) throw invalidTarget()
+  if (!isAbsolute && url.hostname !== host.replace(/:\d+$/, '').toLowerCase()) throw invalidTarget()
   return url
 }
 

@@ -137,21 +137,25 @@ export class CallTracker {
     const { caller, binding, address, route } = this.#start
     const peer = address?.()
     const limit = error?.details.metadata?.limit
-    const record: CallRecord = {
+    // Assigned one by one: spreads of optional members take a third of the time of an audited call.
+    const record: { -readonly [Member in keyof CallRecord]: CallRecord[Member] } = {
       at: this.#at,
       durationMs: performance.now() - this.#startedMs,
       outcome: error?.code ?? 'ok',
-      ...(caller && { caller: caller.id }),
-      ...(caller?.scheme !== undefined && { scheme: caller.scheme }),
-      ...(this.#tenant !== undefined && { tenant: this.#tenant }),
-      ...(route !== undefined && { route }),
-      ...(binding && { binding }),
-      ...(this.#call && { dialect: this.#call.dialect.name, operation: this.#call.operation }),
-      ...(this.#taskId !== undefined && { taskId: this.#taskId }),
-      ...(this.#contextId !== undefined && { contextId: this.#contextId }),
-      ...(peer !== undefined && { peer }),
-      ...(limit !== undefined && { limit }),
     }
+    if (caller) record.caller = caller.id
+    if (caller?.scheme !== undefined) record.scheme = caller.scheme
+    if (this.#tenant !== undefined) record.tenant = this.#tenant
+    if (route !== undefined) record.route = route
+    if (binding) record.binding = binding
+    if (this.#call) {
+      record.dialect = this.#call.dialect.name
+      record.operation = this.#call.operation
+    }
+    if (this.#taskId !== undefined) record.taskId = this.#taskId
+    if (this.#contextId !== undefined) record.contextId = this.#contextId
+    if (peer !== undefined) record.peer = peer
+    if (limit !== undefined) record.limit = limit
     // Refused calls get a span too, so that traces show why they end here.
     const span = this.#span ?? this.#startSpan()
     span?.end(record)

@@ -1,9 +1,11 @@
 /** Answers decoded calls over HTTP. Shared by JSON-RPC and HTTP+JSON. */
 import type { CallFacts, Frame, OperationCodec, StreamEncoder } from '../dialects/dialect.js'
+import type { Binding } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
+import { CallTracker } from './call-record.js'
 import type { Answer, AnswerHeaders } from './exchange.js'
 import { frame, SseFeed, sseHeaders } from './sse.js'
 import { type BindingHandler, type Call, type IncomingCall, type PreparedCall, prepareCall } from './transport.js'
@@ -16,6 +18,15 @@ export interface HttpCall extends Call {
   createStreamEncoder(facts: CallFacts): StreamEncoder
   wrapResult(json: string): string
   wrapError(error: A2AError): string
+}
+
+/** Starts the record of a call; undefined if calls are not observed. */
+export function trackCall(
+  { observe }: BindingHandler,
+  { caller, tenant, address }: IncomingCall,
+  binding: Binding,
+): CallTracker | undefined {
+  return observe && new CallTracker(observe, { binding, caller, tenant, address })
 }
 
 export async function answerCall(handler: BindingHandler, incoming: IncomingCall, call: HttpCall): Promise<Answer> {

@@ -4,9 +4,9 @@ import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
-import { CallTracker } from '../call-record.js'
+import type { CallTracker } from '../call-record.js'
 import { type Answer, type Exchange, jsonHeaders } from '../exchange.js'
-import { answerCall, encodingFailure, type HttpCall } from '../http-server.js'
+import { answerCall, encodingFailure, type HttpCall, trackCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits } from '../read-json.js'
 import { frame, SseFeed, sseHeaders } from '../sse.js'
 import {
@@ -46,7 +46,7 @@ export function createJsonRpcServer(handler: BindingHandler): JsonRpcServer {
     binding: 'JSONRPC',
     async answer(exchange, incoming) {
       const version = readVersion(exchange.headers, exchange.query)
-      const watch = handler.observe && new CallTracker(handler.observe, { ...incoming, binding: 'JSONRPC' })
+      const watch = trackCall(handler, incoming, 'JSONRPC')
       // Filled in while the request is read, so that errors use them too.
       let id: RequestId = null
       let dialect: Dialect | undefined

@@ -5,9 +5,9 @@ import { createRouter, isAction, type Match } from '../../dialects/rest-route.js
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
-import { CallTracker } from '../call-record.js'
+import type { CallTracker } from '../call-record.js'
 import { type Answer, type AnswerHeaders, type Exchange, withHeaders } from '../exchange.js'
-import { answerCall, encodingFailure, type HttpCall } from '../http-server.js'
+import { answerCall, encodingFailure, type HttpCall, trackCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits } from '../read-json.js'
 import { type BindingHandler, type HeaderReader, type IncomingCall, readVersion } from '../transport.js'
 
@@ -90,7 +90,7 @@ class RouteTarget implements RestTarget {
     const handler = this.#handler
     let dialect: Dialect | undefined
     let match: Match | undefined
-    const watch = handler.observe && new CallTracker(handler.observe, { ...incoming, binding: 'HTTP+JSON' })
+    const watch = trackCall(handler, incoming, 'HTTP+JSON')
     try {
       let body: object | undefined
       if (exchange.method === 'POST') {
