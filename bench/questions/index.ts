@@ -1,5 +1,6 @@
 /** All questions, in the order in which they run. */
 import { allocation } from './allocation.ts'
+import { bundle } from './bundle.ts'
 import { client } from './client.ts'
 import { dialects } from './dialects.ts'
 import { features } from './features.ts'
@@ -29,6 +30,7 @@ export const questions: readonly Question[] = [
   client,
   proxy,
   startup,
+  bundle,
   push,
   workflow,
   memory,
