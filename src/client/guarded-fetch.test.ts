@@ -291,14 +291,15 @@ describe('createSender', () => {
       gzip: gzipSync,
       deflate: deflateSync,
       br: brotliCompressSync,
+      'gzip, br': (text) => brotliCompressSync(gzipSync(text)),
     }
     await using server = await serveHttp(({ path }, response) => {
-      const coding = path.slice(1)
+      const coding = decodeURIComponent(path.slice(1))
       response.writeHead(200, { 'content-encoding': coding, 'x-many': ['a', 'b'] }).end(packed[coding]?.('\uFEFF"ü"'))
     })
     const send = createSender({ namedOrigins: [server.origin] })
     for (const coding of Object.keys(packed)) {
-      const response = await send(get(`${server.origin}/${coding}`))
+      const response = await send(get(`${server.origin}/${encodeURIComponent(coding)}`))
       expect(await response.json()).toBe('ü')
       expect(response.headers.get('X-Many')).toBe('a, b')
     }
@@ -343,6 +344,14 @@ describe('createSender', () => {
       const encrypted = await failure(send(get(`https://127.0.0.1:${port}/`)))
       expect([encrypted.message, encrypted.wasSent]).toEqual([expect.stringContaining('does not speak TLS'), false])
       server.close()
+    })
+
+    it.each(['gzip', 'br', 'deflate'])('report a body that is not compressed with %s as it says', async (coding) => {
+      await using server = await serveHttp((_, response) =>
+        response.writeHead(200, { 'content-encoding': coding }).end('this is plain text'),
+      )
+      const error = await failure(createSender({ namedOrigins: [server.origin] })(get(server.origin)))
+      expect(error).toMatchObject({ failure: 'bad-answer', isRetryable: false })
     })
 
     it('mark a request that was sent as sent', async () => {

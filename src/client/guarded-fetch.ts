@@ -242,6 +242,7 @@ const knownFailures: readonly (readonly [code: RegExp, failure: TransportFailure
   [/WRONG_VERSION_NUMBER|^EPROTO$|PACKET_LENGTH/, 'unreachable', 'it does not speak TLS, try http://'],
   [/CERT|SIGNATURE|^ERR_TLS/, 'unreachable', 'its certificate is not trusted'],
   [/^HPE_|^UND_ERR_RESPONSE/, 'bad-answer', 'it does not speak HTTP'],
+  [/^Z_|^ERR_(_ERROR|BROTLI)/, 'bad-answer', 'its response is not compressed as its header states'],
 ]
 /** Codes for which a retry cannot succeed. */
 const permanentCodes = /BAD_PORT|CERT|SIGNATURE|ERR_TLS|WRONG_VERSION|EPROTO|PACKET_LENGTH|ENOTFOUND/

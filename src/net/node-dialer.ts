@@ -21,7 +21,7 @@ import {
 } from './address-rules.js'
 import { assertPort } from './blocked-ports.js'
 import { lookupName } from './lookup-name.js'
-import { acceptEncoding, type NodeResponse, readResponse } from './node-response.js'
+import { acceptEncoding, type NodeResponse, toNodeResponse } from './node-response.js'
 
 /** TLS options of a dialer, as PEM texts. */
 export interface TlsOptions {
@@ -173,7 +173,7 @@ export async function sendRequest(
 ): Promise<NodeResponse> {
   if (canParseUrl(url)) assertPort(new URL(url))
   const headers = { 'accept-encoding': acceptEncoding(url), ...given.headers }
-  return readResponse(await request(url, { ...given, headers }))
+  return toNodeResponse(await request(url, { ...given, headers }))
 }
 
 type Undici = typeof import('undici')

@@ -6,18 +6,18 @@ import type { ByteReader } from './read-at-most.js'
 
 export interface NodeResponse {
   readonly status: number
-  readonly headers: NodeHeaders
+  readonly headers: ReceivedHeaders
   readonly body: ByteReader
 }
 
-export function readResponse({ statusCode, headers: given, body }: Dispatcher.ResponseData): NodeResponse {
-  const headers = new NodeHeaders(given)
+export function toNodeResponse({ statusCode, headers: given, body }: Dispatcher.ResponseData): NodeResponse {
+  const headers = new ReceivedHeaders(given)
   return { status: statusCode, headers, body: new StreamReader(decompressed(body, headers.get('content-encoding'))) }
 }
 
 type GivenHeaders = Dispatcher.ResponseData['headers']
 
-class NodeHeaders {
+class ReceivedHeaders {
   readonly #given: GivenHeaders
 
   constructor(given: GivenHeaders) {
@@ -52,16 +52,27 @@ const decompressors = new Map([
   ['br', () => createBrotliDecompress(brotliOptions)],
 ])
 
-/** Other codings, and lists of codings, stay as they are: the client does not ask for them. */
-function decompressed(body: Readable, coding: string | null): Readable {
-  const create = coding === null ? undefined : decompressors.get(coding.trim().toLowerCase())
-  // The reader gets the errors of both streams.
-  return create ? pipeline(body, create(), () => undefined) : body
+const maxCodings = 5
+
+/** A body with an unknown coding stays as it is: the client does not ask for it. */
+function decompressed(body: Readable, codings: string | null): Readable {
+  if (codings === null) return body
+  // The list is in the order in which the codings were applied (RFC 9110, 8.4).
+  const creators = codings
+    .split(',', maxCodings + 1)
+    .map((coding) => decompressors.get(coding.trim().toLowerCase()))
+    .reverse()
+  if (creators.length > maxCodings || !creators.every((create) => create !== undefined)) return body
+  // The reader gets the errors of all streams.
+  return creators.reduce((stream, create) => pipeline(stream, create(), () => undefined), body)
 }
 
-/** The codings that `decompressed` reads. As with `fetch`, Brotli is for https only: some proxies break it otherwise. */
+/**
+ * The codings that the client asks for. `deflate` is not among them: some servers send it without its header. As with
+ * `fetch`, Brotli is for https only: some proxies break it otherwise.
+ */
 export function acceptEncoding(url: string): string {
-  return url.startsWith('https:') ? 'br, gzip, deflate' : 'gzip, deflate'
+  return url.startsWith('https:') ? 'br, gzip' : 'gzip'
 }
 
 /** Reads a stream of Node with one promise for all bytes that are there. Web streams cost twice the CPU time. */

@@ -124,7 +124,8 @@ async function* readStream(
   if (!response.ok || !isEventStream.test(type) || !response.body) {
     // Usually an error. Some peers send the only element of a stream as a plain response.
     const data = asAnswer(outgoing, response, await readBody(response))
-    yield readable(() => decoder.decode({ data })).map((event) => ({ event }))
+    const events = readable(() => decoder.decode({ data }))
+    if (events.length > 0) yield events.map((event) => ({ event }))
     return
   }
   context.onOpen?.()

@@ -1,4 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { createSender } from '../client/guarded-fetch.js'
+import { v0_1Client as dialect } from '../dialects/v0_1/client.js'
+import { batchesOf } from '../model/batches.js'
+import { anonymous } from '../model/service.js'
+import { createJsonRpcClient } from './jsonrpc/client.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 
 async function read(text: string, pieceLength = 7): Promise<SseEvent[]> {
@@ -32,5 +37,24 @@ describe('readSse', () => {
 
   it('rejects an event without end', async () => {
     await expect(read(`data: ${'x'.repeat(5000)}`, 100)).rejects.toMatchObject({ failure: 'refused' })
+  })
+})
+
+describe('a stream of the client', () => {
+  it('has no empty batch, which layers would take for a success', async () => {
+    const greeting = { jsonrpc: '2.0', id: 1, result: { status: 'resubscription initiated' } }
+    const facts = { newId: () => 'made' }
+    for (const isStream of [false, true]) {
+      const handle = () =>
+        isStream
+          ? new Response(`data: ${JSON.stringify(greeting)}\n\n`, { headers: { 'content-type': 'text/event-stream' } })
+          : Response.json(greeting)
+      const send = createSender({ namedOrigins: [], handle })
+      const client = createJsonRpcClient({ url: 'http://agent.example/', dialect, send, facts })
+      const batches: unknown[] = []
+      for await (const batch of batchesOf(client.subscribeToTask({ id: 't' }, { caller: anonymous })))
+        batches.push(batch)
+      expect(batches).toEqual([])
+    }
   })
 })
