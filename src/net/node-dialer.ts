@@ -171,7 +171,9 @@ export async function sendRequest(
   url: string,
   given: DialerRequest,
 ): Promise<NodeResponse> {
-  if (canParseUrl(url)) assertPort(new URL(url))
+  const parsed = canParseUrl(url) ? new URL(url) : undefined
+  // `request` refuses addresses with credentials, and that reason is more helpful than the port.
+  if (parsed?.username === '' && parsed.password === '') assertPort(parsed)
   const headers = { 'accept-encoding': acceptEncoding(url), ...given.headers }
   return toNodeResponse(await request(url, { ...given, headers }))
 }
