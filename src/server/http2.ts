@@ -11,22 +11,28 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { GrpcConnection, UnreadCount } from '../transports/grpc/server-call.js'
+import type { GrpcConnection } from '../transports/grpc/server-call.js'
+import type { UnreadCount } from '../transports/stream-output.js'
+import type { Deadlines } from './listener.js'
 
 export type AnswerStream = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   connection: Http2Connection,
+  /** Names and values in turn. */
+  rawHeaders: readonly string[],
 ) => void
 
 export interface Http2Server {
   /** Takes over a decrypted connection whose unread first bytes are those of HTTP/2. */
   accept(socket: Socket): void
-  /** Sends GOAWAY and lets running calls end, up to the deadline. */
+  /** Sends GOAWAY: running calls go on, and connections close when they have ended. */
+  drain(): void
+  /** Drains, and closes the remaining connections at the deadline. */
   close(graceMs: number): Promise<void>
 }
 
-interface Http2Options {
+interface Http2Options extends Pick<Deadlines, 'readMs' | 'minReadRate'> {
   /** Interval of pings, which detect vanished peers. Default 60 s. */
   readonly pingMs?: number
   /** Maximum time until a ping is answered. A peer in the middle of endless headers cannot answer. Default 20 s. */
@@ -35,6 +41,8 @@ interface Http2Options {
   readonly idleMs?: number
 }
 
+type Times = Readonly<Record<'pingMs' | 'pongMs' | 'idleMs' | 'readMs', number>>
+
 /** Memory of one connection in megabytes: requests and unread responses together. */
 const maxSessionMemory = 64
 const sessionOptions = {
@@ -42,37 +50,41 @@ const sessionOptions = {
   settings: { maxConcurrentStreams: 1000, maxHeaderListSize: maxHeaderSize },
 }
 
-export function createHttp2Server(
-  answer: AnswerStream,
-  { pingMs = 60_000, pongMs = 20_000, idleMs = 10 * 60_000 }: Http2Options = {},
-): Http2Server {
+export function createHttp2Server(answer: AnswerStream, options: Http2Options = {}): Http2Server {
+  const { pingMs = 60_000, pongMs = 20_000, idleMs = 10 * 60_000, readMs = 60_000, minReadRate = 4096 } = options
+  const times: Times = { pingMs, pongMs, idleMs, readMs }
+  const sliceBytes = sliceFor(readMs, minReadRate)
   const connections = new Set<Http2Connection>()
   const timer = setInterval(
     () => {
-      for (const connection of connections) connection.check(pingMs, pongMs, idleMs)
+      for (const connection of connections) connection.check(times)
     },
-    Math.max(10, Math.min(pingMs, pongMs) / 4),
+    Math.max(10, Math.min(pingMs, pongMs, readMs) / 4),
   )
   timer.unref()
   let onEmpty: () => void = () => undefined
   let isClosing = false
+  const drain = () => {
+    isClosing = true
+    for (const { session } of connections) session.close()
+  }
   return {
     accept(socket) {
       if (isClosing || socket.destroyed) {
         socket.destroy()
         return
       }
-      const connection = new Http2Connection(socket, answer)
+      const connection = new Http2Connection(socket, answer, sliceBytes)
       connections.add(connection)
       socket.once('close', () => {
         connections.delete(connection)
         if (connections.size === 0) onEmpty()
       })
     },
+    drain,
     async close(graceMs) {
-      isClosing = true
+      drain()
       clearInterval(timer)
-      for (const { session } of connections) session.close()
       if (connections.size > 0) {
         let deadline: NodeJS.Timeout | undefined
         await new Promise<void>((resolve) => {
@@ -89,6 +101,17 @@ export function createHttp2Server(
   }
 }
 
+const minSliceBytes = 16 * 1024
+const maxSliceBytes = 256 * 1024
+
+/** A reader that takes less than a slice in its time limit is slower than the minimum rate. */
+function sliceFor(readMs: number, minReadRate: number): number {
+  return Math.max(minSliceBytes, Math.min(maxSliceBytes, (minReadRate * readMs) / 1000))
+}
+
+/** Bytes of incomplete requests on one connection. Further requests that come in pieces are refused. */
+const maxRequestBytes = 64 * 1024 * 1024
+
 /** Rapid resets that one connection may send: a burst, and a rate per second. */
 const burst = 100
 const perSecond = 10
@@ -99,7 +122,10 @@ export class Http2Connection implements GrpcConnection {
   readonly session: ServerHttp2Session
   readonly address: () => string | undefined
   readonly unread = new UnreadBytes()
+  readonly sliceBytes: number
   requestBytes = 0
+  /** Streams whose readers have to take bytes, and since when. */
+  readonly #waiting = new Map<ServerHttp2Stream, number>()
   readonly #answer: AnswerStream
   #openStreams = 0
   #lastUseMs = performance.now()
@@ -109,20 +135,39 @@ export class Http2Connection implements GrpcConnection {
   #lastResetMs = performance.now()
   #isClosing = false
 
-  constructor(socket: Socket, answer: AnswerStream) {
+  constructor(socket: Socket, answer: AnswerStream, sliceBytes: number) {
     this.socket = socket
+    this.sliceBytes = sliceBytes
     this.#answer = answer
     const { remoteAddress } = socket
     this.address = () => remoteAddress
     this.session = performServerHandshake(socket, sessionOptions)
     // The session closes itself.
     this.session.on('error', ignore)
-    this.session.on('stream', (stream, headers) => this.#open(stream, headers))
+    this.session.on(
+      'stream',
+      (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: readonly string[]) =>
+        this.#open(stream, headers, rawHeaders),
+    )
   }
 
-  /** Sends pings, and closes a connection that is idle or does not answer. */
-  check(pingMs: number, pongMs: number, idleMs: number): void {
+  /** One large request is always accepted. */
+  isOverloaded(own: number): boolean {
+    return this.requestBytes > maxRequestBytes && this.requestBytes > own
+  }
+
+  startWait(stream: ServerHttp2Stream): void {
+    this.#waiting.set(stream, performance.now())
+  }
+
+  endWait(stream: ServerHttp2Stream): void {
+    this.#waiting.delete(stream)
+  }
+
+  /** Sends pings, closes a connection that is idle or does not answer, and resets streams that are not read. */
+  check({ pingMs, pongMs, idleMs, readMs }: Times): void {
     const now = performance.now()
+    for (const [stream, sinceMs] of this.#waiting) if (now - sinceMs >= readMs) stream.close(constants.NGHTTP2_CANCEL)
     const sincePing = now - this.#lastPingMs
     if (this.#isPinging && sincePing >= pongMs) this.session.destroy()
     else if (this.#openStreams === 0 && now - this.#lastUseMs >= idleMs) this.session.close()
@@ -134,19 +179,20 @@ export class Http2Connection implements GrpcConnection {
     }
   }
 
-  #open(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #open(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
     const openedMs = performance.now()
     this.#openStreams += 1
     stream.on('error', ignore)
     stream.on('close', () => {
       const now = performance.now()
       this.#openStreams -= 1
+      this.#waiting.delete(stream)
       this.#lastUseMs = now
       // Clients and servers also use NO_ERROR when the response is complete. `aborted` means that it is not.
       const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted
       if (isReset && now - openedMs < rapidMs) this.#countReset(now)
     })
-    this.#answer(stream, headers, this)
+    this.#answer(stream, headers, this, rawHeaders)
   }
 
   /**

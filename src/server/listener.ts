@@ -1,6 +1,6 @@
 /**
  * One port for every binding, with or without TLS. The listener reads the first bytes of a connection, puts them back
- * and passes the socket to the matching server: HTTP/1.1, or HTTP/2 (gRPC).
+ * and passes the socket to the matching server: HTTP/1.1 or HTTP/2.
  *
  * Node.js checks the header and request time-outs of every request from its first byte on, pipelined ones included. The
  * listener checks the time before the first byte.
@@ -37,14 +37,13 @@ export interface Listener {
 }
 
 const http2Preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-const noHttp2 = 'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
 interface ListenerOptions {
   readonly deadlines?: Deadlines | undefined
   readonly connections?: ConnectionLimits | undefined
   /** Certificate and key. Absent: no TLS. */
   readonly tls?: TlsOptions | undefined
-  /** Receives connections that begin with the HTTP/2 preface. Absent: they are closed. */
+  /** Receives connections that begin with the HTTP/2 preface. Absent: only HTTP/1.1 is served. */
   readonly onHttp2?: ((socket: Socket) => void) | undefined
   readonly log?: Log | undefined
 }
@@ -59,7 +58,7 @@ export function createListener(
       keepAliveTimeout: 65_000,
       headersTimeout: headersMs,
       requestTimeout: headersMs + bodyMs,
-      connectionsCheckingInterval: Math.max(10, Math.min(1000, Math.min(headersMs, bodyMs) / 4)),
+      connectionsCheckingInterval: Math.max(10, Math.min(1000, Math.ceil(Math.min(headersMs, bodyMs) / 4))),
     },
     onRequest,
   )
@@ -79,7 +78,12 @@ export function createListener(
   }
   const server = tls
     ? createTlsServer(
-        { noDelay: true, handshakeTimeout: firstByteMs, ALPNCallback: chooseProtocol, ...tls },
+        {
+          noDelay: true,
+          handshakeTimeout: firstByteMs,
+          ALPNCallback: chooseProtocol(onHttp2 ? ['h2', 'http/1.1'] : ['http/1.1']),
+          ...tls,
+        },
         (socket) => {
           // A connection keeps its client certificate until it closes.
           socket.disableRenegotiation()
@@ -99,20 +103,16 @@ export function createListener(
     socket.once('data', (chunk: Buffer) => {
       socket.pause()
       const seen = before.length === 0 ? chunk : Buffer.concat([before, chunk])
-      const isPreface = seen.subarray(0, http2Preface.length).equals(http2Preface.subarray(0, seen.length))
+      const isPreface = onHttp2 && seen.subarray(0, http2Preface.length).equals(http2Preface.subarray(0, seen.length))
       if (isPreface && seen.length < http2Preface.length) {
         socket.resume()
         sniff(socket, seen, deadline)
         return
       }
-      if (isPreface && !onHttp2) {
-        socket.end(noHttp2)
-        return
-      }
       clearTimeout(deadline)
       socket.unshift(seen)
       // An HTTP/2 session drains the socket's buffer itself; HTTP/1.1 wants it flowing.
-      if (isPreface) onHttp2?.(socket)
+      if (isPreface) onHttp2(socket)
       else {
         socket.off('error', ignore)
         http.emit('connection', socket)
@@ -181,9 +181,10 @@ function watchReaders(sockets: ReadonlySet<Socket>, readMs: number, minReadRate:
   return () => clearInterval(timer)
 }
 
-/** Clients that offer both protocols (curl, browsers) get HTTP/1.1; only clients that require HTTP/2 get gRPC. */
-function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
-  return protocols.includes('http/1.1') ? 'http/1.1' : protocols.find((protocol) => protocol === 'h2')
+/** Chooses the first supported protocol that a client offers. */
+function chooseProtocol(supported: readonly string[]) {
+  return ({ protocols }: { readonly protocols: readonly string[] }): string | undefined =>
+    supported.find((protocol) => protocols.includes(protocol))
 }
 
 function ignore(): void {

@@ -11,25 +11,18 @@ import type { HeaderReader } from '../transports/transport.js'
 import { canHaveBody, limitedBody, requestInit } from './fetch.js'
 import { callerKey, certificateOf } from './peer-connection.js'
 
-/** A request of `node:http`, and the response that belongs to it. */
-export class NodeExchange implements Exchange {
-  readonly incoming: IncomingMessage
-  readonly outgoing: ServerResponse
-  readonly headers: HeaderReader
+/** The address of a request. */
+export abstract class AddressedExchange {
   readonly authority: string
   readonly path: string
   readonly query: string
+  readonly #isTls: boolean
   /** Absent if it consists of the members above. */
   readonly #url: string | undefined
-  #connection: PeerConnection | undefined
 
-  /** Throws `INVALID_REQUEST` if target and `Host` are not an address. */
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
-    this.incoming = incoming
-    this.outgoing = outgoing
-    this.headers = new NodeHeaders(incoming)
-    const { url: target = '/' } = incoming
-    const { host = '' } = incoming.headers
+  /** Throws `INVALID_REQUEST` if target and host are not an address. */
+  constructor(target: string, host: string, isTls: boolean) {
+    this.#isTls = isTls
     if (plainHost.test(host) && (target === '/' || isPlain(target))) {
       const mark = target.indexOf('?')
       this.authority = host
@@ -37,21 +30,37 @@ export class NodeExchange implements Exchange {
       this.query = mark < 0 ? '' : target.slice(mark + 1)
       return
     }
-    const url = parseTarget(target, host, isSecure(incoming))
+    const url = parseTarget(target, host, isTls)
     this.#url = url.href
     this.authority = url.host
     this.path = url.pathname
     this.query = url.search.slice(1)
   }
 
-  get method(): string {
-    return this.incoming.method ?? 'GET'
-  }
-
   get url(): string {
     if (this.#url !== undefined) return this.#url
     const query = this.query === '' ? '' : `?${this.query}`
-    return `${isSecure(this.incoming) ? 'https' : 'http'}://${this.authority}${this.path}${query}`
+    return `${this.#isTls ? 'https' : 'http'}://${this.authority}${this.path}${query}`
+  }
+}
+
+/** A request of `node:http`, and the response that belongs to it. */
+export class NodeExchange extends AddressedExchange implements Exchange {
+  readonly incoming: IncomingMessage
+  readonly outgoing: ServerResponse
+  readonly headers: HeaderReader
+  #connection: PeerConnection | undefined
+
+  /** Throws `INVALID_REQUEST` if target and `Host` are not an address. */
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
+    super(incoming.url ?? '/', incoming.headers.host ?? '', isSecure(incoming.socket))
+    this.incoming = incoming
+    this.outgoing = outgoing
+    this.headers = new NodeHeaders(incoming)
+  }
+
+  get method(): string {
+    return this.incoming.method ?? 'GET'
   }
 
   get connection(): PeerConnection {
@@ -127,10 +136,17 @@ const singleHeaders: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
-class NodeHeaders implements HeaderReader {
-  readonly #incoming: IncomingMessage
+interface ReceivedHeaders {
+  readonly headers: NodeJS.ReadOnlyDict<string | string[]>
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[]
+}
 
-  constructor(incoming: IncomingMessage) {
+/** The headers of a request, as `Headers` joins them. */
+export class NodeHeaders implements HeaderReader {
+  readonly #incoming: ReceivedHeaders
+
+  constructor(incoming: ReceivedHeaders) {
     this.#incoming = incoming
   }
 
@@ -182,7 +198,7 @@ function invalidTarget(): A2AError {
   return new A2AError('INVALID_REQUEST', 'Invalid request target or Host')
 }
 
-function isSecure({ socket }: IncomingMessage): boolean {
+export function isSecure(socket: Socket): boolean {
   return (socket as Partial<TLSSocket>).encrypted === true
 }
 

@@ -9,15 +9,15 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-letters.js'
 import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
-import type { Answer } from '../transports/exchange.js'
+import type { Answer, AnswerExchange } from '../transports/exchange.js'
 import type { PortFacts } from './agent-member.js'
 import type { AnnouncedAgent, announce, RegisterOptions } from './announce.js'
 import { type Assembly, assemble, notOneAgent } from './assemble.js'
 import { settleBasePath } from './base-path.js'
 import { assertClosedByDefault, closePort, listen, tlsFor } from './bind.js'
 import { settleLog } from './default-log.js'
-import { createGrpcEndpoint } from './grpc-endpoint.js'
 import { assertPublicUrl, createHostCheck, hostsOnPort } from './hosts.js'
+import { createHttp2Endpoint } from './http2-endpoint.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, openMetrics, type ServerMetrics } from './metrics.js'
 import { type Agents, assertAgents } from './mounts.js'
@@ -176,13 +176,14 @@ async function openPort(
   // The card names the port, so the server listens before the agents are ready.
   let handler: Assembly | undefined
   const early: Answer = { status: 503, headers: { 'retry-after': '1' } }
-  const answer = toNodeListener({ answer: (exchange) => handler?.answer(exchange) ?? early })
-  const grpc = options.grpc === false ? undefined : createGrpcEndpoint(() => handler, options.deadlines?.bodyMs)
-  const listener = createListener(answer, {
-    deadlines: options.deadlines,
+  const answer: AnswerExchange = (exchange) => handler?.answer(exchange) ?? early
+  const { grpc: hasGrpc = true, deadlines } = options
+  const http2 = createHttp2Endpoint({ answer, assembly: () => handler, hasGrpc, deadlines })
+  const listener = createListener(toNodeListener({ answer }), {
+    deadlines,
     connections: options.connections,
     tls: tlsFor(options),
-    onHttp2: grpc && ((socket) => grpc.accept(socket)),
+    onHttp2: (socket) => http2.accept(socket),
     log: options.log,
   })
   const base = await listen(listener, { ...options, port })
@@ -197,7 +198,7 @@ async function openPort(
       },
       {
         ...shared,
-        ...(grpc && { grpcAuthority: authorityOf(url) }),
+        ...(hasGrpc && { grpcAuthority: authorityOf(url) }),
         ...(typeof options.register === 'object' && { registeredFor: options.register.address }),
       },
     )
@@ -212,11 +213,13 @@ async function openPort(
         const card = made.registered.get(path)
         return card ? [{ name, url: at, card }] : []
       }),
-      close: (deadlineMs) =>
-        closePort(listener, async () => {
+      close: (deadlineMs) => {
+        http2.drain()
+        return closePort(listener, async () => {
           await made.close(deadlineMs === undefined ? {} : { deadlineMs })
-          await grpc?.close()
-        }),
+          await http2.close()
+        })
+      },
     }
   } catch (error) {
     listener.server.close()

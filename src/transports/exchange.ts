@@ -1,6 +1,7 @@
 /**
  * HTTP requests and responses as transports and routes see them. There is one adapter for each kind of HTTP server:
- * `src/server/node.ts` for `node:http`, `src/server/fetch.ts` for servers with `Request` and `Response`.
+ * `src/server/node.ts` for `node:http`, `src/server/http2-exchange.ts` for HTTP/2 streams, `src/server/fetch.ts` for servers
+ * with `Request` and `Response`.
  */
 import type { Connection } from '../model/connection.js'
 import type { SseFeed } from './sse.js'

@@ -90,8 +90,8 @@ version gets a *hybrid* card, which is valid in both versions, if 0.3 is served,
 
 ## gRPC
 
-gRPC uses the same port, in cleartext (HTTP/2 with prior knowledge) or with TLS. In the TLS handshake (ALPN), clients that offer
-\`http/1.1\` get it, and clients that offer only \`h2\` are treated as gRPC clients. The server refuses other HTTP/2. If several agents
+gRPC uses the same port, in cleartext (HTTP/2 with prior knowledge) or with TLS. The content type
+distinguishes it from other HTTP/2 requests. If several agents
 share a port, \`tenant\` selects the agent; their cards name it. Requests of 0.3 have no such field: 0.3 clients reach an agent only if it is
 the only one on its port.
 

@@ -99,9 +99,10 @@ describe('a port behind TLS', () => {
     expect(supportedInterfaces.map(({ url }) => url)).toContain(authority)
   })
 
-  it('negotiates HTTP/2 only with clients that offer nothing else', async () => {
-    expect(await negotiated(['h2', 'http/1.1'])).toBe('http/1.1')
+  it('negotiates HTTP/2 with clients that offer it', async () => {
+    expect(await negotiated(['http/1.1', 'h2'])).toBe('h2')
     expect(await negotiated(['h2'])).toBe('h2')
+    expect(await negotiated(['http/1.1'])).toBe('http/1.1')
     expect(await negotiated([])).toBe(false)
   })
 

@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { A2AError, agent, apiKey, type ServeOptions, serve, working } from 'dragoman'
 import { apiKeyCredential } from 'dragoman/client'
 import { createHandler } from 'dragoman/server'
@@ -276,16 +275,5 @@ describe('serve', () => {
     expect((await fetch(`${served.url}readyz`)).status).toBe(200)
     await served.close()
     await expect(fetch(`${served.url}healthz`)).rejects.toThrow()
-  })
-
-  it('accepts HTTP/1.1 only if gRPC is off: an HTTP/2 preface is rejected', async () => {
-    await using served = await serve(named('Old'), { advanced: { grpc: false } })
-    const answer = await new Promise<string>((resolve) => {
-      const socket = connect(Number(new URL(served.url).port), '127.0.0.1', () =>
-        socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-      )
-      socket.on('data', (chunk) => resolve(chunk.toString()))
-    })
-    expect(answer).toMatch(/^HTTP\/1\.1 505/)
   })
 })

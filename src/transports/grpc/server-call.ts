@@ -1,27 +1,20 @@
 /** One call of a gRPC client, as the server sees it on its HTTP/2 stream. */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { Deadlines } from '../deadlines.js'
+import { type OutputConnection, StreamOutput } from '../stream-output.js'
 import type { HeaderReader } from '../transport.js'
-import type { Deadlines } from './deadlines.js'
 import { acceptedEncodings, RequestReader } from './request-reader.js'
 import { type CallStatus, detailsTrailer, statusCodes } from './status.js'
 
 /** The HTTP/2 connection of a call. */
-export interface GrpcConnection {
+export interface GrpcConnection extends OutputConnection {
   readonly socket: Socket
   readonly address: () => string | undefined
   /** Bytes of requests that are not complete. */
   requestBytes: number
-  readonly unread: UnreadCount
-}
-
-/** Counts the unread bytes of all streams of one HTTP/2 connection. At the limit, they stop reading their logs (E-5). */
-export interface UnreadCount {
-  readonly isFull: boolean
-  add(bytes: number): void
-  remove(bytes: number): void
-  /** Calls `wake` once when there is room. */
-  onRoom(wake: () => void): void
+  /** Whether incomplete requests hold too much, and the given bytes of one of them are not all of it. */
+  isOverloaded(own: number): boolean
 }
 
 /** Limits of every call of a server. */
@@ -31,9 +24,6 @@ export interface CallLimits {
   readonly requestMs: number
   readonly deadlines: Deadlines
 }
-
-/** Bytes of incomplete requests on one connection. Further requests that come in pieces are refused. */
-const maxRequestBytes = 64 * 1024 * 1024
 
 const contentType = 'application/grpc+proto'
 const responseHeaders = {
@@ -52,8 +42,7 @@ export class ServerCall {
   readonly connection: GrpcConnection
   /** Called when the caller leaves or the deadline passes, before the call has ended. */
   onGone: (() => void) | undefined
-  /** Called when the response can be written on. */
-  onDrain: (() => void) | undefined
+  readonly output: StreamOutput
   readonly #stream: ServerHttp2Stream
   readonly #received: IncomingHttpHeaders
   readonly #limits: CallLimits
@@ -69,6 +58,7 @@ export class ServerCall {
     this.path = headers[':path'] ?? ''
     this.headers = metadataOf(headers)
     this.connection = connection
+    this.output = new StreamOutput(stream, connection)
     this.#stream = stream
     this.#received = headers
     this.#limits = limits
@@ -98,12 +88,12 @@ export class ServerCall {
       connection.requestBytes += piece.length
       const refused = this.#reader.add(piece)
       if (refused) this.end(refused)
-      // One large request is always accepted.
-      else if (connection.requestBytes > maxRequestBytes && connection.requestBytes > this.#reader.received)
+      else if (connection.isOverloaded(this.#reader.received))
         this.end({ code: statusCodes.RESOURCE_EXHAUSTED, message: 'Too many large requests on this connection' })
     })
     stream.on('end', () => {
-      if (this.#isOver) return
+      // Streams that the client has reset end too.
+      if (this.isOver) return
       this.#requestEnded()
       const encoding = String(this.#received['grpc-encoding'] ?? 'identity')
       this.#reader.finish(encoding, onMessage, (status) => this.end(status))
@@ -120,27 +110,12 @@ export class ServerCall {
     stream.respond(headers ? { ...responseHeaders, ...headers } : responseHeaders, withTrailers)
   }
 
-  /** Writes framed messages. Returns false if the caller must read first; then `onDrain` is called. */
-  write(bytes: Buffer): boolean {
-    const stream = this.#stream
-    if (this.isOver) return true
-    if (stream.write(bytes)) return true
-    stream.once('drain', () => this.onDrain?.())
-    return false
-  }
-
-  /** Bytes that are written and not sent. */
-  get unsentBytes(): number {
-    return this.#stream.writableLength
-  }
-
   /** Ends the call with OK, after the last messages if there are any. */
   finish(bytes?: Buffer): void {
     if (this.isOver) return
     this.open()
     this.#over()
-    if (bytes) this.#stream.end(bytes)
-    else this.#stream.end()
+    this.output.end(bytes)
   }
 
   /** Ends the call with a status. The first one counts. */
@@ -150,7 +125,7 @@ export class ServerCall {
     this.#over()
     if (stream.headersSent) {
       this.#trailers = trailersOf(status)
-      stream.end()
+      this.output.end()
     } else stream.respond({ ':status': 200, 'content-type': contentType, ...trailersOf(status) }, withoutBody)
     if (!this.#isRequestRead) {
       // The rest of the request is not read, and the client need not send it.

@@ -34,7 +34,7 @@ export class EventWriter {
     this.#items = items
     this.#append = append
     this.#open = open
-    call.onDrain = () => this.#drain()
+    call.output.onDrain = () => this.#drain()
     call.onClosed(() => this.#drain())
   }
 
@@ -81,8 +81,8 @@ export class EventWriter {
     if (this.#blockedBytes > 0 || this.#writer.length === 0 || this.#call.isOver) return
     this.#isFirst = false
     this.#open()
-    if (this.#call.write(this.#take())) return
-    this.#blockedBytes = this.#call.unsentBytes
+    if (this.#call.output.write(this.#take())) return
+    this.#blockedBytes = this.#call.output.unsentBytes
     this.#call.connection.unread.add(this.#blockedBytes)
   }
 

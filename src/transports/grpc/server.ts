@@ -13,6 +13,7 @@ import { isStreaming, type Operation } from '../../model/operations.js'
 import { anonymous, type Caller, type ReadAhead } from '../../model/service.js'
 import { readTraceContext } from '../../model/trace-context.js'
 import { type CallObserver, CallTracker } from '../call-record.js'
+import { Deadlines } from '../deadlines.js'
 import { type RequestLimits, tooManyElements } from '../read-json.js'
 import {
   type BindingHandler,
@@ -23,7 +24,6 @@ import {
   prepareCall,
   readVersion,
 } from '../transport.js'
-import { Deadlines } from './deadlines.js'
 import { type Rpc, services } from './messages.js'
 import { type CallLimits, type GrpcConnection, ServerCall } from './server-call.js'
 import { EventWriter } from './server-stream.js'
@@ -311,7 +311,7 @@ function answerStream({ call, route, listener }: Admitted, { endpoint, prepared,
       const rest = events.takeRest()
       if (rest) {
         open()
-        call.write(rest)
+        call.output.write(rest)
       }
       call.end(failure(route, listener, caught))
     },
