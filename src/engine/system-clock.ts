@@ -77,16 +77,28 @@ function writeRandomPart(pool: Buffer, start: number, random: Uint8Array, from: 
   pool[start + 6] = variants[(random[from + 2] ?? 0) >> 6] ?? 0
 }
 
-/** Returns a function for the current time in ISO 8601. Its times never go back, even if the clock is set back (R-TASK-6). */
-export function createTimestamps(clock: Pick<Clock, 'now'>): () => string {
-  let lastMs = 0
-  let timestamp = ''
-  return () => {
-    const now = clock.now()
-    if (now > lastMs) {
-      lastMs = now
-      timestamp = new Date(now).toISOString()
+/** Timestamps in ISO 8601. They never go back, even if the clock is set back (R-TASK-6). */
+export class Timestamps {
+  readonly #clock: Pick<Clock, 'now'>
+  #lastMs = 0
+  #last = ''
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  /** The current time. */
+  now(): string {
+    const now = this.#clock.now()
+    if (now > this.#lastMs) {
+      this.#lastMs = now
+      this.#last = new Date(now).toISOString()
     }
-    return timestamp
+    return this.#last
+  }
+
+  /** Milliseconds since 1970. Most timestamps are the last one, which is not parsed. */
+  msOf(timestamp: string): number {
+    return timestamp === this.#last ? this.#lastMs : Date.parse(timestamp)
   }
 }

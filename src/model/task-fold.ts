@@ -46,13 +46,14 @@ function canMove(from: TaskState, to: TaskState): boolean {
   return to !== 'TASK_STATE_SUBMITTED' || from === 'TASK_STATE_SUBMITTED'
 }
 
+const noMessages: readonly AcceptedMessage[] = []
 const noCheckpoints: ReadonlyMap<string, JsonValue> = new Map()
 
 export class TaskFold {
   /** The last event applied. */
   seq = 0
   /** Accepted messages whose turn has not started, oldest first. */
-  waiting: readonly AcceptedMessage[] = []
+  waiting = noMessages
   /** The message of the turn that is running or ran last. */
   current: AcceptedMessage | undefined
   attempt = 0
@@ -199,7 +200,7 @@ export class TaskFold {
     const next = this.waiting[0]
     if (next?.turn === turn) {
       this.current = next
-      this.waiting = this.waiting.slice(1)
+      this.waiting = this.waiting.length > 1 ? this.waiting.slice(1) : noMessages
       const { status } = this.#task ?? {}
       this.answered = status?.state === 'TASK_STATE_INPUT_REQUIRED' ? status.message : undefined
     } else if (this.current?.turn !== turn) throw new Error(`Turn ${turn} was never accepted`)

@@ -3,6 +3,7 @@ import type { EventBody, TaskEvent } from '../../model/event.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import { isTerminal, type TaskState, type TaskStatus } from '../../model/task.js'
 import type { AppendOutcome, IdempotencyKey, NewPushConfig } from '../../stores/store.js'
+import type { Timestamps } from '../system-clock.js'
 
 /** Uncommitted events, and their bytes, before the agent has to wait for the store. */
 export const maxBufferEvents = 256
@@ -122,7 +123,7 @@ interface CommitSummary {
   readonly isEnd: boolean
 }
 
-export function summarise(bodies: readonly EventBody[]): CommitSummary {
+export function summarise(bodies: readonly EventBody[], timestamps: Timestamps): CommitSummary {
   let newest: TaskStatus | undefined
   let visibility: 'task' | 'message' | undefined
   for (const body of bodies) {
@@ -134,7 +135,7 @@ export function summarise(bodies: readonly EventBody[]): CommitSummary {
   }
   return {
     // The engine sets the timestamp of every status.
-    status: newest && { state: newest.state, timeMs: Date.parse(newest.timestamp ?? '') },
+    status: newest && { state: newest.state, timeMs: timestamps.msOf(newest.timestamp ?? '') },
     visibility,
     isEnd: newest !== undefined && isTerminal(newest.state),
   }
@@ -142,7 +143,9 @@ export function summarise(bodies: readonly EventBody[]): CommitSummary {
 
 /** Gives bodies their place in the log, after the event `after`. */
 export function numberEvents(bodies: readonly EventBody[], after: number, time: number): TaskEvent[] {
-  return bodies.map((body, place) => ({ seq: after + 1 + place, time, body }))
+  const events: TaskEvent[] = []
+  for (const body of bodies) events.push({ seq: after + 1 + events.length, time, body })
+  return events
 }
 
 /** Returns a function that queues work for the end of the current tick of the event loop. All work shares one timer. */

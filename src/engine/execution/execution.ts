@@ -18,7 +18,7 @@ import type { EngineStore } from '../guarded-store.js'
 import { taskTooLarge } from '../limits.js'
 import type { SkillSchemas } from '../message-checks.js'
 import type { EngineSettings } from '../settings.js'
-import { createTimestamps, startTimer } from '../system-clock.js'
+import { startTimer, Timestamps } from '../system-clock.js'
 import { createTickQueue } from './event-buffer.js'
 import { watchStalls } from './handler-watch.js'
 import { Run, type RunDeps, type RunStart } from './run.js'
@@ -216,12 +216,14 @@ function runDepsOf(deps: ExecutionDeps): RunDeps {
   const { agent, store, clock, log, settings, schemas, resolve, topics, running, callerBytes, toCallError } = deps
   const { leaseMs, cancelGraceMs, stallMs, limits } = settings
   const newId = () => clock.newId()
+  const timestamps = new Timestamps(clock)
   return {
     running,
     toCallError,
     writer: {
       store,
       clock,
+      timestamps,
       leaseOwner: deps.leaseOwner,
       leaseMs,
       limits,
@@ -231,7 +233,7 @@ function runDepsOf(deps: ExecutionDeps): RunDeps {
       atEndOfTick: createTickQueue(),
       onError: toCallError,
     },
-    output: { newId, timestamp: createTimestamps(clock) },
+    output: { newId, timestamps },
     handler: {
       agent,
       log,

@@ -179,8 +179,12 @@ export function attributeStrayErrors(): () => void {
 }
 
 /** Runs code of a handler, and everything that it starts, in the context of its turn. */
-export function inTurn<Result>(context: StrayErrorReceiver, work: () => Result): Result {
-  return users > 0 ? contexts.run(context, work) : work()
+export function inTurn<Args extends unknown[], Result>(
+  context: StrayErrorReceiver,
+  work: (...args: Args) => Result,
+  ...args: Args
+): Result {
+  return users > 0 ? contexts.run(context, work, ...args) : work(...args)
 }
 
 /** The turn in whose context the calling code runs. */

@@ -242,7 +242,7 @@ export class Run implements LiveTask, WriterOwner {
       this.#stop.onGivenUp = () => resolve({ kind: 'stopped' })
       this.#fail = reject
       const stage = { deps: this.#deps.handler, scope: this.#scope, output: this.#output }
-      inTurn(this.#context, () => runHandler(current, stage)).then(resolve, reject)
+      inTurn(this.#context, runHandler, current, stage).then(resolve, reject)
     })
   }
 
@@ -296,7 +296,8 @@ export class Run implements LiveTask, WriterOwner {
       if (this.#stop.reason === 'fenced') return this.#lost()
       // A cancel request that arrived while the turn ended: a task that would wait is cancelled instead (E-7).
       if (this.writer.fold.isCancelAsked && !isTerminal(state)) return await this.#finish('TASK_STATE_CANCELED')
-      const next = this.writer.fold.waiting.find(({ turn }) => turn > this.#output.turn)
+      const { waiting } = this.writer.fold
+      const next = waiting.length > 0 ? waiting.find(({ turn }) => turn > this.#output.turn) : undefined
       if (next && !isTerminal(state)) {
         this.#output.status(state, parts)
         await this.writer.flush()

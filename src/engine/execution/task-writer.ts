@@ -14,6 +14,7 @@ import { foldAfter, type TaskFold } from '../../model/task-fold.js'
 import type { AppendOutcome, ChangeFeed, Store, TaskCreation, TaskKey } from '../../stores/store.js'
 import type { Topics } from '../following/topic.js'
 import { assertTaskRoom, assertWaitingRoom, type EngineLimits, isFull, storeFull } from '../limits.js'
+import type { Timestamps } from '../system-clock.js'
 import {
   type CommitOutcome,
   EventBuffer,
@@ -31,6 +32,7 @@ import { type CallerBytes, TaskBytes } from './usage.js'
 export interface WriterDeps {
   readonly store: Pick<Store, 'append' | 'read'> & { readonly changes: Pick<ChangeFeed, 'watchTask'> }
   readonly clock: Clock
+  readonly timestamps: Timestamps
   /** Identifies this process in leases. */
   readonly leaseOwner: string
   readonly leaseMs: number
@@ -297,7 +299,7 @@ export class TaskWriter {
    */
   #append(commit: PendingCommit): Promise<CommitOutcome> {
     const { bodies, lease, withMessage } = commit
-    const { leaseMs, leaseOwner, store, clock } = this.#deps
+    const { leaseMs, leaseOwner, store, clock, timestamps } = this.#deps
     let events: readonly TaskEvent[]
     let next: TaskFold | undefined
     let appended: Promise<AppendOutcome>
@@ -305,7 +307,7 @@ export class TaskWriter {
     try {
       events = numberEvents(bodies, this.fold.seq, clock.now())
       if (events.length === 0 && lease === 'keep') return Promise.resolve('ok')
-      const summary = summarise(bodies)
+      const summary = summarise(bodies, timestamps)
       next = summary.isEnd ? foldAfter(this.fold, events) : undefined
       this.#committingTo = events.at(-1)?.seq ?? this.fold.seq
       const claim = isClaim ? { owner: leaseOwner, ttlMs: leaseMs } : undefined

@@ -11,13 +11,13 @@ import type { Task, TaskState, TaskStatus } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
 import { withMembers } from '../../model/with-members.js'
 import type { CheckpointOptions } from '../agent.js'
+import type { Timestamps } from '../system-clock.js'
 import { type ArtifactDraft, isJson } from '../yields.js'
 import type { TaskWriter } from './task-writer.js'
 
 export interface YieldWriterDeps {
   readonly newId: () => string
-  /** The current time in ISO 8601. */
-  readonly timestamp: () => string
+  readonly timestamps: Timestamps
 }
 
 /** The stored size of an event in addition to the yielded value: objects, ids and names. */
@@ -206,7 +206,7 @@ class EventBodies {
   }
 
   status(state: TaskState, parts?: readonly Part[]): TaskStatus {
-    const timestamp = this.#deps.timestamp()
+    const timestamp = this.#deps.timestamps.now()
     if (!parts) return { state, timestamp }
     // Copied: the handler may change its value later.
     const message = {

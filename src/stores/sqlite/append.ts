@@ -36,7 +36,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
   const fencingToken = claim ? 1 : 0
   const bytes = step.bytes ?? 0
   const place = countedAs(visibility, state)
-  const inserted = sql.insertTask.run(
+  const inserted = sql.insertTask.run([
     names.makeAgent(step.key.agent),
     scope,
     toStorable(step.key.id),
@@ -53,7 +53,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
     claim ? session.leaseAfter(claim.ttlMs) : 0,
     bytes,
     place === undefined ? 0 : bytes,
-  )
+  ])
   if (inserted.changes === 0) return { result: 'conflict' }
   const task = Number(inserted.lastInsertRowid)
   if (place !== undefined) session.counts.add(scope, place, 1, bytes)
@@ -98,11 +98,11 @@ function advance(session: Session, step: Append): AppendOutcome {
     bytes,
   })
   if (!step.status && !step.visibility && !step.lease && step.isRunnable === undefined)
-    sql.advanceTask.run(last, bytes, nowCounted, task)
+    sql.advanceTask.run([last, bytes, nowCounted, task])
   else {
     const runnable = step.isRunnable === undefined ? runnableBefore : Number(step.isRunnable)
     const isKept = !step.lease
-    sql.updateTask.run(
+    sql.updateTask.run([
       last,
       bytes,
       nowCounted,
@@ -115,7 +115,7 @@ function advance(session: Session, step: Append): AppendOutcome {
       isKept ? leaseOwnerOf(session, task) : (claim?.owner ?? null),
       isKept ? leaseEnd : claim ? session.leaseAfter(claim.ttlMs) : 0,
       task,
-    )
+    ])
     if (runnable === 1 && (step.lease === 'release' || leaseEnd <= session.leaseNow())) {
       session.touched.agents.add(step.key.agent)
     }
@@ -160,11 +160,11 @@ function writeDetails(session: Session, { task, scope, hasCursors }: Place, step
   const first = events[0]
   const last = events.at(-1)
   if (first && last) {
-    sql.insertEvents.run(task, kindOf(events), first.seq, last.seq, first.time, batchBody(events))
+    sql.insertEvents.run([task, kindOf(events), first.seq, last.seq, first.time, batchBody(events)])
   }
   if (snapshot) {
     const { head, artifacts, inLog } = snapshotRow(snapshot)
-    sql.insertSnapshot.run(task, head, artifacts, inLog)
+    sql.insertSnapshot.run([task, head, artifacts, inLog])
   }
   if (idempotency) {
     const { key, digest, ttlMs } = idempotency

@@ -141,7 +141,7 @@ function merged(columns: string, kinds: readonly number[], range: string, order:
 }
 const historyKinds = [batchKinds.history, batchKinds.historyAndArtifacts]
 
-/** A prepared statement. */
+/** A prepared statement. libsql takes values one by one, which it copies, or as one list. */
 export interface Statement {
   run(...values: unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint }
   get(...values: unknown[]): unknown
