@@ -97,7 +97,7 @@ function applyStep(task: KeptTask, { events, bytes = 0, visibility, status, isRu
   task.snapshot = snapshot ?? task.snapshot
 }
 
-/** An ended task is its snapshot; another one is its log. */
+/** Returns the snapshot of an ended task, or the log of a running one. */
 function loadedTask({ record, events, snapshot }: KeptTask, includeArtifacts: boolean): LoadedTask {
   if (!snapshot) return { record, events: events.filter(({ body }) => includeArtifacts || !('artifactUpdate' in body)) }
   const { artifacts, ...rest } = snapshot

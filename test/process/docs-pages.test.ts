@@ -34,10 +34,10 @@ describe('the pages', () => {
   it('docs/serve.md shows a form and mounts that strict TypeScript accepts', { timeout: 60_000 }, async () => {
     using folder = snippetFolder()
     const page = readPage('docs/serve.md')
-    folder.write('publisher.ts', snippet(page, 'publisher.ts'))
-    const mounts = ['node.ts', 'express.ts', 'fastify.ts', 'hono.ts']
-    for (const name of mounts) folder.write(name, `${snippet(page, 'handler.ts')}${snippet(page, name)}`)
-    expect(await typeErrorsIn(['publisher.ts', ...mounts], folder.path)).toBe('')
+    const names = ['publisher', 'handler', 'node', 'express', 'fastify', 'hono', 'route', 'next.config']
+    const files = names.map((name) => `${name}.ts`)
+    for (const name of files) folder.write(name, snippet(page, name))
+    expect(await typeErrorsIn(files, folder.path)).toBe('')
   })
 
   it('docs/serve.md shows a server that works', { timeout: 60_000 }, async () => {

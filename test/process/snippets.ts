@@ -75,7 +75,9 @@ export function compile(names: readonly string[], cwd: string): Promise<string> 
 export function typeErrorsIn(names: readonly string[], cwd: string): Promise<string> {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   const options = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--module', 'nodenext', '--noEmit']
-  return run([compiler, ...options, '--skipLibCheck', '--types', 'node', ...names], cwd)
+  // Node runs sources in TypeScript if imports name the files.
+  const imports = ['--allowImportingTsExtensions']
+  return run([compiler, ...options, ...imports, '--skipLibCheck', '--types', 'node', ...names], cwd)
 }
 
 /** Runs a snippet to its end. Returns its stdout and stderr. */
