@@ -35,8 +35,8 @@ interface Template {
 
 /**
  * Serialises the artifact events of one stream. The chunks of a streamed text differ in their text only, and in a number
- * where a dialect numbers them. So the JSON around these is kept from chunk to chunk. A chunk takes 0.4 µs this way.
- * Serialising it takes 1.2 µs in v1.0; building and serialising the objects of another dialect takes 2 to 4 µs.
+ * where a dialect numbers them. So the JSON around these is kept from chunk to chunk. In v1.0 a chunk of a stream of
+ * 100 takes 0.2 µs this way, and 0.8 µs with `JSON.stringify`. In v0.3 an event takes 0.3 instead of 1.2 µs.
  */
 export class TextChunks {
   readonly #toWire: (update: TaskArtifactUpdateEvent, number: number) => object

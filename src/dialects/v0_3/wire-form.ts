@@ -12,10 +12,7 @@ import type { FileEncoding } from '../quirks.js'
 
 export { role, taskState } from '../state-and-role.js'
 
-/**
- * An object on the wire, under construction. Encoders add members by name: computed names take longer by a quarter of
- * the time of a response.
- */
+/** An object on the wire, under construction. */
 export type Wire = Record<string, unknown>
 
 export type Shape = 'json' | 'proto'
