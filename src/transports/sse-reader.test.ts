@@ -40,6 +40,32 @@ describe('readSse', () => {
   })
 })
 
+describe('the limit of an event', () => {
+  it('counts all bytes, also those of empty data lines with comments between', async () => {
+    for (const line of ['data:\n', 'data:\n:\n', 'id: 1\n']) {
+      let sent = 0
+      async function* lines() {
+        for (; sent < 100_000; sent += line.length) yield new TextEncoder().encode(line)
+      }
+      const reading = async () => {
+        for await (const _ of readSse(ReadableStream.from(lines()), { maxEventBytes: 1000 }));
+      }
+      await expect(reading(), line).rejects.toMatchObject({ failure: 'refused' })
+      expect(sent, line).toBeLessThan(1100)
+    }
+  })
+
+  it('does not count comments between events, however many there are', async () => {
+    for (const end of ['\n', '\r', '\r\n']) {
+      const comment = `: still here${end}${end}`
+      expect(
+        await read(`${comment.repeat(1000)}data: 1${end}${end}: end`, comment.length),
+        JSON.stringify(end),
+      ).toMatchObject([{ data: '1' }])
+    }
+  })
+})
+
 describe('a stream of the client', () => {
   it('has no empty batch, which layers would take for a success', async () => {
     const greeting = { jsonrpc: '2.0', id: 1, result: { status: 'resubscription initiated' } }

@@ -30,17 +30,21 @@ export async function* readSse(
     onEvent: (event) => ready.push(event),
     onError: (error) => {
       // Unknown fields are ignored.
-      if (error.type === 'max-buffer-size-exceeded')
-        throw new TransportError('refused', `An event is longer than ${maxEventBytes} bytes`, { isRetryable: false })
+      if (error.type === 'max-buffer-size-exceeded') throw tooLong(maxEventBytes)
     },
   })
   const decode = createDecoder()
+  let bytesOfEvent = 0
   const reader = readerOf(body)
   try {
     for (;;) {
       const piece = await (silenceMs === undefined ? reader.read() : unlessSilent(reader, silenceMs))
       if (!piece) return
-      parser.feed(decode(piece))
+      const text = decode(piece)
+      parser.feed(text)
+      // The parser counts characters of data only, so that a line without data would cost the peer nothing.
+      bytesOfEvent = ready.length > 0 || endsWithBlankLine(text) ? 0 : bytesOfEvent + piece.byteLength
+      if (bytesOfEvent > maxEventBytes) throw tooLong(maxEventBytes)
       if (ready.length === 0) continue
       const batch = ready
       ready = []
@@ -50,6 +54,15 @@ export async function* readSse(
     // Closes the connection if the reader leaves early; otherwise it has no effect.
     await reader.cancel().catch(() => undefined)
   }
+}
+
+function tooLong(maxBytes: number): TransportError {
+  return new TransportError('refused', `An event is longer than ${maxBytes} bytes`, { isRetryable: false })
+}
+
+/** Whether no event is incomplete after this text. Comments that keep a connection open end so. */
+function endsWithBlankLine(text: string): boolean {
+  return text.endsWith('\n\n') || text.endsWith('\r\n\r\n') || text.endsWith('\r\r')
 }
 
 /** Creates a decoder of UTF-8 in pieces. `TextDecoder` is slow, so it decodes only pieces that need it. */
