@@ -64,10 +64,14 @@ async function load({ answer, assembly, hasGrpc, deadlines }: Http2EndpointOptio
   const answerHttp = createHttp2Answer(answer, deadlines?.bodyMs)
   const answerGrpc = hasGrpc ? lazyGrpc(assembly, deadlines?.bodyMs) : withoutGrpc
   return createHttp2Server((stream, headers, connection, rawHeaders) => {
-    const isGrpc = headers['content-type']?.startsWith('application/grpc') === true
-    if (isGrpc) answerGrpc(stream, headers, connection, rawHeaders)
+    if (isGrpc(headers['content-type'])) answerGrpc(stream, headers, connection, rawHeaders)
     else answerHttp(stream, headers, connection, rawHeaders)
   }, deadlines)
+}
+
+/** `application/grpc`, alone or with a suffix or parameters. */
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/grpc(?:[+;]|$)/i.test(contentType)
 }
 
 /** Streams wait unread until gRPC is loaded. */

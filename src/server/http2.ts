@@ -192,7 +192,14 @@ export class Http2Connection implements GrpcConnection {
       const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted
       if (isReset && now - openedMs < rapidMs) this.#countReset(now)
     })
-    this.#answer(stream, headers, this, rawHeaders)
+    // The client may have reset the stream in the same packet. It then accepts no response.
+    if (stream.destroyed || stream.closed) return
+    try {
+      this.#answer(stream, headers, this, rawHeaders)
+    } catch {
+      // An error here would end the process.
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    }
   }
 
   /**

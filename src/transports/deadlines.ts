@@ -14,6 +14,11 @@ export class Deadlines {
   /** The last tick whose entries have expired. */
   #last = 0
 
+  /** Number of different times at which entries expire. */
+  get size(): number {
+    return this.#slots.size
+  }
+
   /** Returns the slot of the entry, which `remove` needs. */
   add(entry: Expiring, delayMs: number): number {
     const now = tickNow()
@@ -30,7 +35,9 @@ export class Deadlines {
   }
 
   remove(entry: Expiring, slot: number): void {
-    this.#slots.get(slot)?.delete(entry)
+    const entries = this.#slots.get(slot)
+    // Clients choose deadlines: an empty slot of a far one would stay until then.
+    if (entries?.delete(entry) && entries.size === 0) this.#slots.delete(slot)
   }
 
   #check(): void {

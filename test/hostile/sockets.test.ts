@@ -216,15 +216,19 @@ describe('HTTP/2 without TLS', () => {
     await assertServing(served)
   })
 
-  it('is answered like HTTP/1.1 if the content type is not that of gRPC', async () => {
-    await using served = await serve(echoAgent)
-    const session = connectHttp2(served.url)
-    const stream = session.request({ ':path': '/tasks', ':method': 'GET', 'a2a-version': '1.0' })
-    const status = new Promise((resolve) => stream.once('response', (headers) => resolve(headers[':status'])))
-    assert.equal(await within(timeoutMs, 'an answer', status), 200)
-    session.destroy()
-    await assertServing(served)
-  })
+  it.each([undefined, 'application/grpcfoo', 'application/grpc-web'])(
+    'is answered like HTTP/1.1 if the content type is not that of gRPC: %s',
+    async (type) => {
+      await using served = await serve(echoAgent)
+      const session = connectHttp2(served.url)
+      const headers = { 'a2a-version': '1.0', ...(type && { 'content-type': type }) }
+      const stream = session.request({ ':path': '/tasks', ':method': 'GET', ...headers })
+      const status = new Promise((resolve) => stream.once('response', (headers) => resolve(headers[':status'])))
+      assert.equal(await within(timeoutMs, 'an answer', status), 200)
+      session.destroy()
+      await assertServing(served)
+    },
+  )
 
   const getTask = {
     ':method': 'POST',

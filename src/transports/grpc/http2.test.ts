@@ -8,11 +8,13 @@ import { describe, expect, it } from 'vitest'
 import { v1 } from '../../dialects/v1/index.js'
 import { A2AError } from '../../model/errors.js'
 import type { AgentService } from '../../model/service.js'
-import { createHttp2Server } from '../../server/http2.js'
+import { type AnswerStream, createHttp2Server } from '../../server/http2.js'
 import { gate, until } from '../../testing/wait.js'
+import { Deadlines } from '../deadlines.js'
 import { defaultRequestLimits } from '../read-json.js'
 import { testGrpc } from './grpc.fixture.js'
 import { type Rpc, services } from './messages.js'
+import { createGrpcServer } from './server.js'
 import { statusCodes } from './status.js'
 
 const getTask = services.get('lf.a2a.v1.A2AService')?.get('GetTask') as Rpc
@@ -83,6 +85,24 @@ async function open(more: Parameters<typeof testGrpc>[2] = {}, given = service) 
   }
 }
 
+/** A server of HTTP/2 alone, which checks its connections at the given times. */
+async function rawConnection(
+  times: { pingMs?: number; pongMs?: number; idleMs?: number },
+  answer: AnswerStream = (stream) => stream.respond({ ':status': 204 }, { endStream: true }),
+) {
+  const http2 = createHttp2Server(answer, times)
+  const listener = createServer((socket) => http2.accept(socket)).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo // it listens on TCP
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      await http2.close(0)
+      listener.close()
+    },
+  }
+}
+
 /** The status code and the decoded message of an answer. */
 function statusIn({ trailers }: RawAnswer): [number, string] {
   return [Number(trailers['grpc-status']), decodeURIComponent(String(trailers['grpc-message'] ?? ''))]
@@ -126,6 +146,13 @@ describe('a request', () => {
 
   it.each<[string, OutgoingHttpHeaders, readonly Buffer[], keyof typeof statusCodes]>([
     ['has an unknown encoding', { 'grpc-encoding': 'snappy' }, [framed(request(), 1)], 'UNIMPLEMENTED'],
+    [
+      'names a member of objects as its encoding',
+      { 'grpc-encoding': 'constructor' },
+      [framed(request(), 1)],
+      'UNIMPLEMENTED',
+    ],
+    ['names the prototype as its encoding', { 'grpc-encoding': '__proto__' }, [framed(request(), 1)], 'UNIMPLEMENTED'],
     ['is compressed without an encoding', {}, [framed(request(), 1)], 'INTERNAL'],
     ['is not what its encoding says', { 'grpc-encoding': 'gzip' }, [framed(request(), 1)], 'INTERNAL'],
     ['has no message', {}, [], 'UNIMPLEMENTED'],
@@ -146,6 +173,27 @@ describe('a request', () => {
     await using at = await open()
     const answer = await call(at.session, {}, [Buffer.from([0, 0x7f, 0xff, 0xff, 0xff])], false)
     expect(statusIn(answer)[0]).toBe(statusCodes.RESOURCE_EXHAUSTED)
+  })
+
+  it.each([
+    ['plain', {}, framed(request())],
+    ['compressed', { 'grpc-encoding': 'gzip' }, framed(gzipSync(request()), 1)],
+  ])('ends with INTERNAL if an error outside of the service stops it, %s', async (_, headers, bytes) => {
+    const options = {
+      get observe(): never {
+        throw new Error('broken')
+      },
+    }
+    const answer = createGrpcServer(
+      Object.defineProperties(
+        { dialects: [v1], endpointOf: () => undefined, limits: defaultRequestLimits, onError: () => undefined },
+        Object.getOwnPropertyDescriptors(options),
+      ),
+    )
+    await using server = await rawConnection({}, answer)
+    const session = connect(`http://127.0.0.1:${server.port}`)
+    expect(statusIn(await call(session, headers, [bytes]))).toEqual([statusCodes.INTERNAL, 'Internal error'])
+    session.destroy()
   })
 
   it('is refused with 405 unless its method is POST', async () => {
@@ -240,27 +288,52 @@ describe('an HTTP/2 connection', () => {
     await closed
   })
 
-  /** A connection that is checked often, and its socket. */
-  async function rawConnection(times: { pingMs?: number; pongMs?: number; idleMs?: number }) {
-    const http2 = createHttp2Server((stream) => stream.respond({ ':status': 204 }, { endStream: true }), times)
-    const listener = createServer((socket) => http2.accept(socket)).listen(0, '127.0.0.1')
-    await once(listener, 'listening')
-    const { port } = listener.address() as AddressInfo // it listens on TCP
-    return {
-      port,
-      async [Symbol.asyncDispose]() {
-        await http2.close(0)
-        listener.close()
-      },
-    }
-  }
-
-  /** Settings, and a HEADERS frame whose end never comes. */
-  const unfinished = Buffer.concat([
+  /** The preface and settings. */
+  const hello = Buffer.concat([
     Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
     Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
-    Buffer.from([0, 0, 1, 1, 0, 0, 0, 0, 1, 0x83]),
   ])
+  /** Settings, and a HEADERS frame whose end never comes. */
+  const unfinished = Buffer.concat([hello, Buffer.from([0, 0, 1, 1, 0, 0, 0, 0, 1, 0x83])])
+
+  it.each([0, 8])('answers no stream that is reset in the packet of its headers, with code %i', async (code) => {
+    const isOpen: boolean[] = []
+    await using server = await rawConnection({}, (stream) => {
+      isOpen.push(!stream.destroyed)
+      stream.respond({ ':status': 204 }, { endStream: true })
+    })
+    const socket = connectSocket(server.port, '127.0.0.1')
+    // GET http://l/ with END_HEADERS, then RST_STREAM.
+    const headers = Buffer.from([0, 0, 6, 1, 4, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, 0x6c])
+    const reset = Buffer.from([0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code])
+    const ping = Buffer.concat([Buffer.from([0, 0, 8, 6, 0, 0, 0, 0, 0]), Buffer.from('answered')])
+    let received = ''
+    socket.on('data', (piece) => {
+      received += piece.toString('latin1')
+    })
+    socket.write(hello)
+    await until(() => received !== '')
+    socket.write(Buffer.concat([headers, reset, ping]))
+    await until(() => received.includes('answered'))
+    expect(isOpen).not.toContain(false)
+    socket.destroy()
+    // Another connection is served.
+    const session = connect(`http://127.0.0.1:${server.port}`)
+    const stream = session.request({ ':path': '/' })
+    expect((await once(stream, 'response'))[0][':status']).toBe(204)
+    expect(isOpen.at(-1)).toBe(true)
+    session.destroy()
+  })
+
+  it('resets the stream whose answer throws', async () => {
+    await using server = await rawConnection({}, () => {
+      throw new Error('broken')
+    })
+    const session = connect(`http://127.0.0.1:${server.port}`)
+    const stream = session.request({ ':path': '/' })
+    await assert.rejects(once(stream, 'response'), /INTERNAL_ERROR/)
+    session.destroy()
+  })
 
   it('is closed if its headers never end', async () => {
     await using server = await rawConnection({ pingMs: 30, pongMs: 60 })
@@ -296,4 +369,11 @@ describe('an HTTP/2 connection', () => {
     assert.match(String(failure), /ENHANCE_YOUR_CALM|NGHTTP2/)
     expect(statusIn(await call(at.session, {}, [framed(request())]))).toEqual([statusCodes.OK, ''])
   })
+})
+
+it('keeps nothing of a far deadline that is removed', () => {
+  const deadlines = new Deadlines()
+  const entry = { expire: () => undefined }
+  for (let hours = 1; hours <= 100; hours++) deadlines.remove(entry, deadlines.add(entry, hours * 3_600_000))
+  expect(deadlines.size).toBe(0)
 })

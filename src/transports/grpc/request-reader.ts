@@ -6,7 +6,11 @@ import { framePrefixBytes } from './wire.js'
 /** Names of encodings that a request may have. Responses are not compressed. */
 export const acceptedEncodings = 'identity,deflate,gzip'
 
-const decompressors = { gzip: gunzip, deflate: inflate } as const
+/** A map, because clients choose the name: an object also has the members of its prototype. */
+const decompressors = new Map([
+  ['gzip', gunzip],
+  ['deflate', inflate],
+])
 
 /** Collects the bytes of one message. Bytes beyond the limit, and beyond the message, are refused at once. */
 export class RequestReader {
@@ -63,7 +67,7 @@ export class RequestReader {
     onRefused: (status: CallStatus) => void,
   ): void {
     const maxBytes = this.#maxBytes
-    const decompress = decompressors[encoding as keyof typeof decompressors]
+    const decompress = decompressors.get(encoding)
     if (!decompress) {
       onRefused(unknownEncoding(encoding))
       return

@@ -96,7 +96,18 @@ export class ServerCall {
       if (this.isOver) return
       this.#requestEnded()
       const encoding = String(this.#received['grpc-encoding'] ?? 'identity')
-      this.#reader.finish(encoding, onMessage, (status) => this.end(status))
+      this.#reader.finish(
+        encoding,
+        (message) => {
+          try {
+            onMessage(message)
+          } catch {
+            // An error in a listener would end the process.
+            this.end({ code: statusCodes.INTERNAL, message: 'Internal error' })
+          }
+        },
+        (status) => this.end(status),
+      )
     })
   }
 
