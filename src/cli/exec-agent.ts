@@ -69,7 +69,7 @@ async function* runInSlot(
   // Taken before the first `await`, so that simultaneous turns cannot exceed the limit.
   const slot = slots.take(signal)
   if (!slot) {
-    const metadata = { limit: 'execQueue' }
+    const metadata = { limit: 'execQueue', max: String(slots.maxWaiting) }
     throw new A2AError('UNAVAILABLE', `Too many messages wait for a program (${slots.text}), try again later`, {
       metadata,
       retryAfterSeconds: 1,
@@ -224,6 +224,10 @@ class ProcessSlots {
 
   constructor(limits: SlotLimits) {
     this.#limits = limits
+  }
+
+  get maxWaiting(): number {
+    return this.#limits.waiting
   }
 
   /** The values of the limits, for error messages. */

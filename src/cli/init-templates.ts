@@ -107,10 +107,7 @@ export default agent(
     // \`ask\` ends the turn; the answer starts a new turn, which can read \`history\`.
     const isAnswer = history.length > 1
     const whom = isAnswer ? text.trim() : /^greet\\s+(.+)$/i.exec(text.trim())?.[1]
-    if (!whom) {
-      yield ask('Whom should I greet?')
-      return
-    }
+    if (!whom) return ask('Whom should I greet?')
     yield working('Looking for the right words')
     for (const word of ['Hello, ', whom, '!']) yield word
   },
@@ -153,18 +150,14 @@ await agent.close()
 
 const testSource = `import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { serve } from 'dragoman'
-import { connect } from 'dragoman/client'
+import { testAgent } from 'dragoman/testing'
 import agent from './agent.ts'
 
 describe(agent.card.name, async () => {
-  const served = await serve(agent)
-  const client = await connect(served.url)
+  // Runs the agent without a port.
+  const { client, close } = await testAgent(agent)
 
-  after(async () => {
-    await client.close()
-    await served.close({ deadlineMs: 0 })
-  })
+  after(close)
 
   it('greets the person in the message', async () => {
     const { text, state } = await client.ask('greet Ada')

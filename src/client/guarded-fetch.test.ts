@@ -57,10 +57,14 @@ describe('createSender', () => {
     })
 
     it('are not followed for POST', async () => {
-      await using server = await serveHttp((_, response) => response.writeHead(307, { location: '/other' }).end())
+      await using server = await serveHttp((_, response) =>
+        response.writeHead(307, { location: '/other?token=secret' }).end(),
+      )
       const send = createSender({ namedOrigins: [server.origin] })
-      const refusal = await failure(send({ ...get(server.origin), method: 'POST', body: '{}' }))
+      const refusal = await failure(send({ ...get(`${server.origin}/other/?key=secret`), method: 'POST', body: '{}' }))
       expect(refusal).toMatchObject({ failure: 'refused', isRetryable: false })
+      expect(refusal.message).toContain(`${server.origin}/other/ redirects to ${server.origin}/other: use that address`)
+      expect(refusal.message).not.toContain('secret')
       expect(server.seen).toHaveLength(1)
     })
 

@@ -81,13 +81,18 @@ function redirected(request: GuardedRequest, location: string | null, count: num
   if (location === null || !canParseUrl(location, request.url))
     throw refused(`${from.origin} redirects without a valid location`)
   const to = new URL(location, request.url)
-  if (request.method !== 'GET') throw refused(`${from.origin} redirects to ${to.origin}: use that address`)
+  if (request.method !== 'GET') throw refused(`${shown(from)} redirects to ${shown(to)}: use that address`)
   if (count >= maxRedirects) throw refused(`${from.origin} redirects more than ${maxRedirects} times`)
   if (from.protocol === 'https:' && to.protocol !== 'https:')
     throw refused(`${from.origin} redirects from https to ${to.protocol.slice(0, -1)}`)
   to.hash = ''
   const headers = to.origin === from.origin ? request.headers : withoutCredentials(request.headers)
   return { ...request, url: to.href, headers }
+}
+
+/** An address without credentials and query, for messages. */
+function shown({ origin, pathname }: URL): string {
+  return clip(origin + pathname)
 }
 
 /** Headers that may go to another origin. A list of forbidden ones would miss custom credential headers. */

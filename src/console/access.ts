@@ -164,7 +164,7 @@ export class Access {
       if (pause > 0) {
         const value = `limit failedAuthentication: ${this.#failures.text}`
         throw overLimit(
-          'failedAuthentication',
+          { limit: 'failedAuthentication', max: this.#failures.text },
           `Too many failed logins from your address (${value}), try again later`,
           pause,
         )

@@ -125,7 +125,7 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     )
     const { id, status } = taskIn(await engine.sendMessage(send('go'), callBy()))
     expect(status.state).toBe('TASK_STATE_FAILED')
-    expect(textIn(status.message?.parts ?? [])).toBe('The task is too large (limit bytesPerTask: 97.7 KB)')
+    expect(textIn(status.message?.parts ?? [])).toBe('The task is too large (limit bytesPerTask: 100000 bytes)')
     expect(isClosed).toBe(true)
     const { artifacts = [] } = await engine.getTask({ id }, callBy())
     expect(artifacts.length).toBeLessThan(2)
@@ -273,7 +273,10 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     await sendAs('ann')
     await sendAs('ann')
     expect(await refusalOf(sendAs('ann'))).toEqual(['RATE_LIMITED', 'bytesPerCaller', undefined])
-    await expect(sendAs('ann')).rejects.toThrow('(limit bytesPerCaller: 195.3 KB)')
+    await expect(sendAs('ann')).rejects.toMatchObject({
+      message: expect.stringContaining('(limit bytesPerCaller: 200000 bytes)'),
+      details: { metadata: { limit: 'bytesPerCaller', max: '200000' } },
+    })
     expect(taskIn(await sendAs('bob')).status.state).toBe('TASK_STATE_COMPLETED')
     for (let n = 0; n < 4; n++) await sendAs('anonymous')
     await engine.store.expire('Test', { maxEndedTasks: 0, limit: 100 })
@@ -342,7 +345,7 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
       1,
     ])
     await expect(engine.sendMessage(send(large), callBy('anonymous'))).rejects.toThrow(
-      /^The running tasks are too large together \(limit runBytes: [\d.]+ KB\)$/,
+      /^The running tasks are too large together \(limit runBytes: \d+ bytes\)$/,
     )
     release.open()
     await Promise.all(running)

@@ -1,5 +1,5 @@
 /** Limits of one engine, and the errors for calls that exceed them. */
-import { type A2AError, invalidField, overLimit, overSize } from '../model/errors.js'
+import { type A2AError, invalidField, limitMetadata, overLimit, overSize } from '../model/errors.js'
 import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
 import { quarterOfHeap } from '../model/size-of.js'
@@ -78,7 +78,8 @@ export class Tally {
 /** Checks the size of a task before a message is added to it. */
 export function assertTaskRoom(bytes: number, added: number, { bytesPerTask }: EngineLimits): void {
   if (bytes + added <= bytesPerTask) return
-  throw overSize('bytesPerTask', `The task would be too large (limit bytesPerTask: ${formatBytes(bytesPerTask)})`)
+  const text = `The task would be too large (limit bytesPerTask: ${formatBytes(bytesPerTask)})`
+  throw overSize({ limit: 'bytesPerTask', max: bytesPerTask }, text)
 }
 
 /** The status message of a task that failed because its output is too large. */
@@ -96,19 +97,22 @@ export function isFull(outcome: string): outcome is 'full' | 'too-large' {
 
 /** The error for a message that the store has no room for. `full` is temporary: other tasks end or are removed. */
 export function storeFull(outcome: 'full' | 'too-large'): A2AError {
-  if (outcome === 'full') return overLimit('maxBytes', 'The task store is full (limit maxBytes), try again later', 5)
-  return overSize('maxBytes', 'The task would be larger than the task store (limit maxBytes)')
+  if (outcome === 'full')
+    return overLimit({ limit: 'maxBytes' }, 'The task store is full (limit maxBytes), try again later', 5)
+  return overSize({ limit: 'maxBytes' }, 'The task would be larger than the task store (limit maxBytes)')
 }
 
+/** Formats the value of a limit without rounding it, so that users recognise the value that they configured. */
 export function formatBytes(bytes: number): string {
-  const [unit, name] = bytes >= 1024 * 1024 ? [1024 * 1024, 'MB'] : [1024, 'KB']
-  return `${Number((bytes / unit).toFixed(1))} ${name}`
+  const inKilobytes = bytes / 1024
+  if (bytes === 0 || !Number.isInteger(inKilobytes)) return `${bytes} bytes`
+  return Number.isInteger(inKilobytes / 1024) ? `${inKilobytes / 1024} MB` : `${inKilobytes} KB`
 }
 
 export function assertWaitingRoom(waiting: readonly unknown[], { waitingMessages }: EngineLimits): void {
   if (waiting.length < waitingMessages) return
   throw overLimit(
-    'waitingMessages',
+    { limit: 'waitingMessages', max: waitingMessages },
     `Too many messages wait for their turn in this task (limit waitingMessages: ${waitingMessages})`,
   )
 }
@@ -126,6 +130,6 @@ export function assertMessageSize({ messageId, contextId, parts }: Message, { pa
   assertId(messageId, 'message.messageId')
   assertId(contextId, 'message.contextId')
   if (parts.length <= partsPerMessage) return
-  const metadata = { limit: 'partsPerMessage', max: String(partsPerMessage) }
+  const metadata = limitMetadata({ limit: 'partsPerMessage', max: partsPerMessage })
   throw invalidField('message.parts', `has more than ${partsPerMessage} elements (limit partsPerMessage)`, metadata)
 }

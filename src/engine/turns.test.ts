@@ -87,7 +87,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     const { status } = taskIn(await engine.sendMessage(send('go'), callBy()))
     expect(status.state).toBe('TASK_STATE_FAILED')
     expect(textIn(status.message?.parts ?? [])).toMatch(
-      /^The agent answered with what cannot be sent: A handler yields/,
+      /^The agent yielded an invalid value: A handler yields .*, not a number$/,
     )
   })
 
@@ -246,7 +246,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     }, kind)
     const { status } = taskIn(await engine.sendMessage(send('go'), callBy()))
     expect(status.state).toBe('TASK_STATE_FAILED')
-    expect(textIn(status.message?.parts ?? [])).toMatch(/^The agent (answered with what cannot be sent|failed): ./)
+    expect(textIn(status.message?.parts ?? [])).toMatch(/^The agent (yielded an invalid value|failed): ./)
     expect(JSON.stringify(status)).not.toContain('confidential')
   })
 

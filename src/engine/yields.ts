@@ -1,7 +1,7 @@
 /** The values that a handler yields. These functions return drafts; the engine adds ids and times. */
 
 import { isObject } from '../model/is-object.js'
-import { AuthorError, assertOptions, type NamesOf } from '../model/option-names.js'
+import { AuthorError, assertOptions, describeValue, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Part, Struct } from '../model/part.js'
 import { isForm, schemaFault, schemaMediaType } from '../model/question-schema.js'
 import type { TaskState } from '../model/task.js'
@@ -165,7 +165,7 @@ export function draftFault(value: unknown): string | undefined {
       if (!states.has(draft.state)) return `A handler cannot yield this state; choose from ${[...states].join(', ')}`
       return draft.parts === undefined ? undefined : partsFault(draft.parts)
     default:
-      return 'A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()'
+      return `A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth(), not ${describeValue(value)}`
   }
 }
 

@@ -73,14 +73,27 @@ export function clip(text: string): string {
   return text.length > maxClipped ? `${text.slice(0, maxClipped)}…` : text
 }
 
-/** The error for a caller that has reached a limit for now. `limit` is the name of the option. */
-export function overLimit(limit: string, message: string, retryAfterSeconds = 1): A2AError {
-  return new A2AError('RATE_LIMITED', message, { metadata: { limit }, retryAfterSeconds })
+/** The limit that a call exceeded. */
+interface ExceededLimit {
+  /** The name of the option. */
+  readonly limit: string
+  /** The value of the option. The engine does not know the size of a store (`maxBytes`). */
+  readonly max?: number | string
+}
+
+/** The metadata of an error about a limit. */
+export function limitMetadata({ limit, max }: ExceededLimit): { readonly [key: string]: string } {
+  return max === undefined ? { limit } : { limit, max: String(max) }
+}
+
+/** The error for a caller that has reached a limit for now. */
+export function overLimit(exceeded: ExceededLimit, message: string, retryAfterSeconds = 1): A2AError {
+  return new A2AError('RATE_LIMITED', message, { metadata: limitMetadata(exceeded), retryAfterSeconds })
 }
 
 /** The error for a request that exceeds a limit. It has no retry time, because waiting does not help. */
-export function overSize(limit: string, message: string): A2AError {
-  return new A2AError('RATE_LIMITED', message, { metadata: { limit } })
+export function overSize(exceeded: ExceededLimit, message: string): A2AError {
+  return new A2AError('RATE_LIMITED', message, { metadata: limitMetadata(exceeded) })
 }
 
 /** An `INVALID_PARAMS` error about one field. */

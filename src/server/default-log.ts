@@ -1,4 +1,5 @@
 /** The default `log` of a server: warnings and errors on stderr, one line each. */
+import { fileURLToPath } from 'node:url'
 import { type ErrorFacts, errorFacts, withoutSecrets } from '../model/error-facts.js'
 import type { Log, LogEntry } from '../model/log.js'
 
@@ -28,6 +29,10 @@ function describeError({ name, message, stack, cause }: ErrorFacts): string {
   return text + (frame && ` ${frame}`) + (cause ? `; caused by ${describeError(cause)}` : '')
 }
 
+/** The folder of this package's own code: `dist` if it is installed, `src` in its tests. */
+const ownFolder = import.meta.url.replace(/^(.*\/(?:dist|src)\/).*$/, '$1')
+const ownPath = fileURLToPath(ownFolder)
+
 /** The innermost frame of application code, else the innermost one. */
 function firstFrame(stack = ''): string {
   const frames = stack
@@ -35,7 +40,10 @@ function firstFrame(stack = ''): string {
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line.startsWith('at '))
-  return frames.find((frame) => !/node:|node_modules/.test(frame)) ?? frames[0] ?? ''
+  // A package that was installed from a folder is a link: its frames do not contain `node_modules`.
+  const isForeign = (frame: string) =>
+    /node:|node_modules/.test(frame) || frame.includes(ownFolder) || frame.includes(ownPath)
+  return frames.find((frame) => !isForeign(frame)) ?? frames[0] ?? ''
 }
 
 /** Text from callers may hold line ends and terminal control sequences: one entry stays one line. */

@@ -41,7 +41,7 @@ export function limitAdmission(
     const wait = rate.take(admission.id)
     if (wait === 0) return admission
     const message = `Too many requests (limit rate: ${rate.text}), try again later`
-    return { refused: overLimit('rate', message, wait), caller: admission }
+    return { refused: overLimit({ limit: 'rate', max: rate.text }, message, wait), caller: admission }
   }
   if (!admit) return () => limited(anonymous)
   return (credentials) => {
@@ -119,7 +119,7 @@ class WatchedVerification implements Verification {
     if (!isRefused(admission) || !this.#isSkipped?.includes(true)) return admission
     const value = `limit failedAuthentication: ${rate.text}`
     const message = `Too many requests with invalid credentials from your address (${value}), try again later`
-    return { refused: overLimit('failedAuthentication', message, this.#pause) }
+    return { refused: overLimit({ limit: 'failedAuthentication', max: rate.text }, message, this.#pause) }
   }
 
   /** Several schemes can read one credential. It is valid if one of them accepts it. */

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
 import { formatBytes } from '../engine/limits.js'
 import type { VerifiedCertificate } from '../model/connection.js'
-import { A2AError, overLimit } from '../model/errors.js'
+import { A2AError, limitMetadata, overLimit } from '../model/errors.js'
 import { addressKey } from '../net/addresses.js'
 
 /** The certificate of a connection does not change, because the listener forbids renegotiation. */
@@ -71,11 +71,11 @@ export class UnreadAnswers {
     // A response larger than a limit passes if it is the only one.
     if (held > 0 && held + size > this.#maxPerCaller)
       throw overLimit(
-        'unreadAnswers',
+        { limit: 'unreadAnswers', max: this.#maxPerCaller },
         `Too many of your answers are unread (${this.#text(this.#maxPerCaller)}), read them first`,
       )
     if (this.#total > 0 && this.#total + size > this.#max) {
-      const details = { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 }
+      const details = { metadata: limitMetadata({ limit: 'unreadAnswers', max: this.#max }), retryAfterSeconds: 1 }
       throw new A2AError(
         'UNAVAILABLE',
         `Too many answers are unread (${this.#text(this.#max)}), try again later`,

@@ -1,5 +1,5 @@
 /** Reads request bodies as JSON, within limits of size, number of values and depth. */
-import { A2AError } from '../model/errors.js'
+import { A2AError, limitMetadata } from '../model/errors.js'
 import { collectAtMost } from '../net/read-at-most.js'
 
 /** Limits that are checked before a request is decoded. */
@@ -112,19 +112,17 @@ function assertShape(text: string, { jsonDepth, jsonElements }: RequestLimits): 
 }
 
 function tooDeep(jsonDepth: number): A2AError {
-  return new A2AError('PARSE_ERROR', `Invalid JSON payload: nested deeper than ${jsonDepth} levels`, {
-    metadata: { limit: 'jsonDepth', max: String(jsonDepth) },
-  })
+  const text = `Invalid JSON payload: nested too deeply (limit jsonDepth: ${jsonDepth})`
+  return new A2AError('PARSE_ERROR', text, { metadata: limitMetadata({ limit: 'jsonDepth', max: jsonDepth }) })
 }
 
 export function tooManyElements(jsonElements: number): A2AError {
-  return new A2AError('PAYLOAD_TOO_LARGE', `The request has more than ${jsonElements} values`, {
-    metadata: { limit: 'jsonElements', max: String(jsonElements) },
-  })
+  const text = `The request has too many values (limit jsonElements: ${jsonElements})`
+  const metadata = limitMetadata({ limit: 'jsonElements', max: jsonElements })
+  return new A2AError('PAYLOAD_TOO_LARGE', text, { metadata })
 }
 
 export function tooLarge(maxBytes: number): A2AError {
-  return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, {
-    metadata: { limit: 'bodyBytes', max: String(maxBytes) },
-  })
+  const text = `The request is too large (limit bodyBytes: ${maxBytes} bytes)`
+  return new A2AError('PAYLOAD_TOO_LARGE', text, { metadata: limitMetadata({ limit: 'bodyBytes', max: maxBytes }) })
 }

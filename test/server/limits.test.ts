@@ -138,7 +138,7 @@ describe('requests with invalid credentials', () => {
     // A credential that was never valid here is no longer verified, even if it is right.
     expect(await post(served, message('hello'), bob)).toMatchObject({
       status: 429,
-      info: { metadata: { limit: 'failedAuthentication' } },
+      info: { metadata: { limit: 'failedAuthentication', max: '0.01 a second, 2 at once' } },
     })
     expect(refusalOf(await v1Grpc(hostOf(served), undefined, undefined, bob).send('hello'))).toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
@@ -258,7 +258,7 @@ describe('limits of a request', () => {
     for (const wireClient of [v1Rest(as(served)), v1Grpc(hostOf(served))]) {
       resultOf(await wireClient.send(sent(50)))
       expect(refusalOf(await wireClient.send(sent(500))), wireClient.name).toMatchObject({
-        message: 'The request has more than 100 values',
+        message: 'The request has too many values (limit jsonElements: 100)',
       })
     }
   })
@@ -270,7 +270,19 @@ describe('limits of a request', () => {
     const send = (depth: number) => post(served, { ...message(long), metadata: { nested: nested(depth) } })
     expect((await send(3)).info).toBeUndefined()
     const limit = { limit: 'jsonDepth', max: '10' }
-    expect((await send(20)).info).toMatchObject({ reason: 'PARSE_ERROR', metadata: limit })
+    expect(await send(20)).toMatchObject({
+      info: { reason: 'PARSE_ERROR', metadata: limit },
+      body: { error: { message: 'Invalid JSON payload: nested too deeply (limit jsonDepth: 10)' } },
+    })
+  })
+
+  it('limit the size', async () => {
+    await using served = await serve(echoAgent, { limits: { bodyBytes: 20_000 } })
+    expect(await post(served, message('x'.repeat(20_000)))).toMatchObject({
+      status: 413,
+      info: { metadata: { limit: 'bodyBytes', max: '20000' } },
+      body: { error: { message: 'The request is too large (limit bodyBytes: 20000 bytes)' } },
+    })
   })
 
   it('limit the parts of a message', async () => {
@@ -299,7 +311,7 @@ describe('limits of a caller', () => {
     for (let i = 0; i < 2; i++) expect((await post(served, { ...message('go'), ...now }, alice)).status).toBe(200)
     expect(await post(served, { ...message('go'), ...now }, alice)).toMatchObject({
       status: 429,
-      info: { reason: 'RATE_LIMITED', metadata: { limit: 'runsPerCaller' } },
+      info: { reason: 'RATE_LIMITED', metadata: { limit: 'runsPerCaller', max: '2' } },
       body: { error: { message: 'Too many of your tasks are running (limit runsPerCaller: 2)' } },
     })
     expect((await post(served, { ...message('go'), ...now }, bob)).status).toBe(200)
@@ -314,7 +326,7 @@ describe('limits of a caller', () => {
     for (const caller of [alice, bob]) await post(served, { ...message('go'), ...now }, caller)
     expect(await post(served, { ...message('go'), ...now }, alice)).toMatchObject({
       status: 503,
-      info: { reason: 'UNAVAILABLE', metadata: { limit: 'runs' } },
+      info: { reason: 'UNAVAILABLE', metadata: { limit: 'runs', max: '2' } },
       body: { error: { message: 'Too many tasks are running (limit runs: 2)' } },
     })
     slow.open()
@@ -363,7 +375,7 @@ describe('limits of a caller', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2)
     const refused = answers.filter(({ status }) => status === 429)
     expect(refused).toHaveLength(8)
-    expect(refused[0]?.info).toMatchObject({ metadata: { limit: 'waitingMessages' } })
+    expect(refused[0]?.info).toMatchObject({ metadata: { limit: 'waitingMessages', max: '2' } })
     slow.open()
   })
 

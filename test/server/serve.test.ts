@@ -1,4 +1,4 @@
-import { A2AError, agent, apiKey, type ServeOptions, serve, working } from 'dragoman'
+import { A2AError, agent, apiKey, ask as askCaller, type ServeOptions, serve, working } from 'dragoman'
 import { apiKeyCredential } from 'dragoman/client'
 import { createHandler } from 'dragoman/server'
 import { describe, expect, it, vi } from 'vitest'
@@ -52,6 +52,22 @@ describe('serve', () => {
     })
     await using served = await serve([front, named('Back')])
     expect(await ask(served.url, 'hi')).toMatchObject(answerWith('Back got hi!'))
+  })
+
+  it('names the place in the application when an agent misuses a function of the package', async () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const wrong = agent('Wrong', async function* () {
+      yield askCaller('Which?', { schema: { type: 'bool' } })
+    })
+    try {
+      await using served = await serve(wrong)
+      await ask(served.url, 'hi')
+      expect(written.mock.calls.map(([line]) => String(line))).toEqual([
+        expect.stringMatching(/The schema of `ask` is not valid: .* at .*serve\.test\.ts/),
+      ])
+    } finally {
+      written.mockRestore()
+    }
   })
 
   it('writes errors that an agent throws to stderr, one line each, unless `log` is false', async () => {

@@ -167,11 +167,11 @@ describe('many large unread responses', () => {
   it('are rejected when all callers together hold the whole budget', () => {
     const unread = new UnreadAnswers(1000)
     const [release] = [1, 2, 3, 4].map((n) => admitFrom(unread, `192.0.2.${n}`))
-    const message = 'Too many answers are unread (limit unreadAnswers: 1 KB), try again later'
+    const message = 'Too many answers are unread (limit unreadAnswers: 1000 bytes), try again later'
     const busy = {
       code: 'UNAVAILABLE',
       message,
-      details: { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 },
+      details: { metadata: { limit: 'unreadAnswers', max: '1000' }, retryAfterSeconds: 1 },
     }
     assert.throws(() => admitFrom(unread, '192.0.2.5'), busy)
     release?.()
@@ -183,7 +183,7 @@ describe('many large unread responses', () => {
     admitFrom(unread, '2001:db8:1:2::1')
     assert.throws(() => admitFrom(unread, '2001:db8:1:2::2'), {
       code: 'RATE_LIMITED',
-      message: 'Too many of your answers are unread (limit unreadAnswers: 0.2 KB for each caller), read them first',
+      message: 'Too many of your answers are unread (limit unreadAnswers: 250 bytes for each caller), read them first',
     })
     admitFrom(unread, '2001:db8:1:3::1')
   })

@@ -1,7 +1,7 @@
 /** Push notification configs: stored with the task, visible to its owner (R-PUSH). */
 import { canParseUrl } from '../../model/can-parse-url.js'
 import type { Clock } from '../../model/clock.js'
-import { A2AError, clip, invalidField } from '../../model/errors.js'
+import { A2AError, clip, invalidField, limitMetadata } from '../../model/errors.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import {
   type CallContext,
@@ -159,7 +159,7 @@ function configNotFound({ taskId, id }: GetTaskPushNotificationConfigRequest): A
 function tooManyWebhooks({ id }: TaskKey, max: number): A2AError {
   const text = `Task ${id} has too many webhooks (limit pushConfigsPerTask: ${max}); delete one`
   return new A2AError('UNSUPPORTED_OPERATION', text, {
-    metadata: { taskId: id, limit: 'pushConfigsPerTask', max: String(max) },
+    metadata: { taskId: id, ...limitMetadata({ limit: 'pushConfigsPerTask', max }) },
   })
 }
 

@@ -166,7 +166,7 @@ function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<u
   const { output } = stage
   if (value === '') return undefined
   const fault = typeof value === 'string' ? undefined : draftFault(value)
-  if (fault !== undefined) return unsendable(fault, stage)
+  if (fault !== undefined) return invalidYield(fault, stage)
   const { limits } = stage.deps
   // Checked before the value is copied or serialised.
   const bytes = typeof value === 'string' ? value.length : storedSizeOf(value, limits.bytesPerTask)
@@ -188,9 +188,9 @@ function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<u
 }
 
 /** Ends the turn after a yield that no event can carry (R-TASK-7). */
-function unsendable(fault: string, stage: Stage): TurnEnd {
-  log(stage, 'error', 'The agent yielded what cannot be sent', new AuthorError(fault))
-  const text = `The agent answered with what cannot be sent: ${fault}`
+function invalidYield(fault: string, stage: Stage): TurnEnd {
+  log(stage, 'error', 'The agent yielded an invalid value', new AuthorError(fault))
+  const text = `The agent yielded an invalid value: ${fault}`
   if (!stage.output.isVisible) return { kind: 'refused', error: new A2AError('INVALID_AGENT_RESPONSE', text) }
   return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text }] }
 }

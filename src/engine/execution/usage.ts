@@ -1,5 +1,5 @@
 /** Counts what runs and callers use: running tasks, their bytes, and the bytes that each caller has stored. */
-import { A2AError, overLimit, overSize } from '../../model/errors.js'
+import { A2AError, limitMetadata, overLimit, overSize } from '../../model/errors.js'
 import { anonymous } from '../../model/service.js'
 import type { CompleteStore } from '../../stores/store.js'
 import { type EngineLimits, formatBytes, Tally } from '../limits.js'
@@ -58,7 +58,10 @@ export class RunningTasks<Run extends { readonly id: string; readonly owner: str
   assertRoom(caller: string, bytes: number): void {
     const { runsPerCaller, runs, runBytes } = this.#limits
     if (this.#owners.of(caller) >= runsPerCaller)
-      throw overLimit('runsPerCaller', `Too many of your tasks are running (limit runsPerCaller: ${runsPerCaller})`)
+      throw overLimit(
+        { limit: 'runsPerCaller', max: runsPerCaller },
+        `Too many of your tasks are running (limit runsPerCaller: ${runsPerCaller})`,
+      )
     const limit = this.total >= runs ? 'runs' : this.bytes + bytes > runBytes ? 'runBytes' : undefined
     // A task that is larger than `runBytes` may run alone.
     if (limit === undefined || (limit === 'runBytes' && this.total === 0)) return
@@ -66,7 +69,10 @@ export class RunningTasks<Run extends { readonly id: string; readonly owner: str
       limit === 'runs'
         ? `Too many tasks are running (limit runs: ${runs})`
         : `The running tasks are too large together (limit runBytes: ${formatBytes(runBytes)})`
-    throw new A2AError('UNAVAILABLE', text, { metadata: { limit }, retryAfterSeconds: 1 })
+    throw new A2AError('UNAVAILABLE', text, {
+      metadata: limitMetadata({ limit, max: limit === 'runs' ? runs : runBytes }),
+      retryAfterSeconds: 1,
+    })
   }
 }
 
@@ -219,8 +225,8 @@ export class CallerBytes {
     await this.#read(caller, size)
     // No other send may be admitted between this check and the reservation.
     if (this.#hasRoom(size, bytes)) return reserveIn(size, bytes)
-    const max = formatBytes(this.#limit)
-    throw overSize('bytesPerCaller', `Your tasks would be too large together (limit bytesPerCaller: ${max})`)
+    const text = `Your tasks would be too large together (limit bytesPerCaller: ${formatBytes(this.#limit)})`
+    throw overSize({ limit: 'bytesPerCaller', max: this.#limit }, text)
   }
 
   #read(caller: string, size: CallerSize): Promise<void> {

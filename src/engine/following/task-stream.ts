@@ -245,7 +245,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     const { streams, maxStreamsPerCaller } = this.#deps
     if (streams.of(this.#caller) >= maxStreamsPerCaller)
       throw overLimit(
-        'streamsPerCaller',
+        { limit: 'streamsPerCaller', max: maxStreamsPerCaller },
         `Too many of your streams are open (limit streamsPerCaller: ${maxStreamsPerCaller})`,
       )
     streams.add(this.#caller)
