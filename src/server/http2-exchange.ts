@@ -90,7 +90,8 @@ export class Http2Exchange extends AddressedExchange implements Exchange {
   }
 
   #continue(): void {
-    if (this.#isContinued && !this.stream.headersSent) this.stream.additionalHeaders({ ':status': 100 })
+    if (this.#isContinued && !isGone(this.stream) && !this.stream.headersSent)
+      this.stream.additionalHeaders({ ':status': 100 })
   }
 }
 

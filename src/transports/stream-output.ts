@@ -15,12 +15,12 @@ export interface OutputConnection {
   readonly unread: UnreadCount
   /** Bytes that a reader must take within the time limit of readers. */
   readonly sliceBytes: number
-  /** Starts the time limit of a reader that has to take bytes. */
+  /** Starts the time limit of a reader that has to take bytes. It also ends when the stream closes. */
   startWait(stream: ServerHttp2Stream): void
   endWait(stream: ServerHttp2Stream): void
 }
 
-/** Shorter ends of a response fit into the buffers of a stream. */
+/** Shorter ends of a response are one slice, and end the stream in one step. */
 const smallBytes = 16 * 1024
 
 /**
@@ -59,6 +59,7 @@ export class StreamOutput {
     const stream = this.#stream
     if (stream.destroyed) return
     if (!this.#isWaiting && (bytes === undefined || bytes.length <= smallBytes)) {
+      this.#connection.startWait(stream)
       if (bytes) stream.end(bytes)
       else stream.end()
       return
@@ -79,7 +80,9 @@ export class StreamOutput {
       stream.once('drain', () => this.#drained())
       return
     }
-    if (this.#isEnding) stream.end()
+    if (!this.#isEnding || stream.destroyed) return
+    this.#connection.startWait(stream)
+    stream.end()
   }
 
   #drained(): void {

@@ -194,6 +194,32 @@ describe('HTTP/2', () => {
     }
   })
 
+  it.each<[string, OutgoingHttpHeaders, string]>([
+    ['an answer', { ':path': '/tasks', ':method': 'GET' }, ''],
+    ['an event', { ':path': '/message:stream', ':method': 'POST' }, JSON.stringify(message('hi'))],
+    [
+      'a message of gRPC',
+      { ':path': '/lf.a2a.v1.A2AService/ListTasks', ':method': 'POST', 'content-type': 'application/grpc' },
+      '\0\0\0\0\0',
+    ],
+  ])('resets a stream whose window never opens for %s, however short it is', async (_, headers, body) => {
+    await using at = await over({ advanced: { deadlines: { readMs: 200 } } })
+    const session = connect(at.url, { settings: { initialWindowSize: 0 } })
+    const stream = session.request({ ...json, ...headers })
+    stream.on('error', () => undefined)
+    if (body !== '') stream.end(body)
+    await once(stream, 'response')
+    await eventually(10_000, 'a reset', () => stream.rstCode === constants.NGHTTP2_CANCEL)
+    session.destroy()
+  })
+
+  it('reads the content type of gRPC exactly', async () => {
+    await using at = await over()
+    const other = { 'content-type': 'application/grpc-web' }
+    const { headers } = await read(ask(at.session, '/', rpc('ListTasks', {}), other))
+    expect(headers['content-type']).toBe('application/json')
+  })
+
   it('limits the unread answers of a caller', async () => {
     const parts = [{ text: 'x'.repeat(20 * 1024 * 1024) }]
     const status = { state: 'TASK_STATE_COMPLETED' }
