@@ -92,7 +92,7 @@ function lazyGrpc(assembly: () => Assembly | undefined, bodyMs: number | undefin
     loading.then(
       (answer) => {
         loaded = answer
-        if (!stream.destroyed) answer(stream, headers, connection)
+        if (!stream.destroyed && !stream.closed) answer(stream, headers, connection)
       },
       (cause: unknown) => {
         // The next call tries again.

@@ -14,6 +14,7 @@ import { Deadlines } from '../deadlines.js'
 import { defaultRequestLimits } from '../read-json.js'
 import { testGrpc } from './grpc.fixture.js'
 import { type Rpc, services } from './messages.js'
+import { RequestReader } from './request-reader.js'
 import { createGrpcServer } from './server.js'
 import { statusCodes } from './status.js'
 
@@ -142,6 +143,32 @@ describe('a request', () => {
     const [code, message] = statusIn(await call(at.session, { 'grpc-encoding': 'gzip' }, [bomb]))
     expect(code).toBe(statusCodes.RESOURCE_EXHAUSTED)
     expect(message).toContain('larger than 100000')
+  })
+
+  it('is decompressed with three others at most, and not if its call is over', async () => {
+    const bytes = framed(gzipSync(request()), 1)
+    let started = 0
+    let received = 0
+    let overs = 0
+    const finish = (isOver: () => boolean) => {
+      const reader = new RequestReader(1000)
+      expect(reader.add(bytes)).toBeUndefined()
+      const onMessage = () => {
+        received += 1
+      }
+      reader.finish({ encoding: 'gzip', isOver, onMessage, onRefused: ({ message }) => assert.fail(message) })
+    }
+    const count = () => {
+      started += 1
+      return false
+    }
+    for (let place = 0; place < 20; place++) finish(count)
+    expect(started).toBe(4)
+    finish(() => {
+      overs += 1
+      return true
+    })
+    await until(() => received === 20 && overs === 1)
   })
 
   it.each<[string, OutgoingHttpHeaders, readonly Buffer[], keyof typeof statusCodes]>([

@@ -51,6 +51,7 @@ export class ServerCall {
   #deadline = Number.POSITIVE_INFINITY
   #slot = 0
   #isRequestRead = false
+  #isReleased = false
   #isOver = false
   #trailers: OutgoingHttpHeaders = okTrailers
 
@@ -96,9 +97,11 @@ export class ServerCall {
       if (this.isOver) return
       this.#requestEnded()
       const encoding = String(this.#received['grpc-encoding'] ?? 'identity')
-      this.#reader.finish(
+      this.#reader.finish({
         encoding,
-        (message) => {
+        isOver: () => this.isOver,
+        onMessage: (message) => {
+          this.#release()
           try {
             onMessage(message)
           } catch {
@@ -106,8 +109,11 @@ export class ServerCall {
             this.end({ code: statusCodes.INTERNAL, message: 'Internal error' })
           }
         },
-        (status) => this.end(status),
-      )
+        onRefused: (status) => {
+          this.#release()
+          this.end(status)
+        },
+      })
     })
   }
 
@@ -164,11 +170,17 @@ export class ServerCall {
 
   #requestEnded(): void {
     this.#isRequestRead = true
-    this.connection.requestBytes -= this.#reader.received
     const { deadlines } = this.#limits
     deadlines.remove(this, this.#slot)
     if (this.#deadline !== Number.POSITIVE_INFINITY)
       this.#slot = deadlines.add(this, Math.max(0, this.#deadline - performance.now()))
+  }
+
+  /** The bytes of a request count until it is decompressed. */
+  #release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.connection.requestBytes -= this.#reader.received
   }
 
   #over(): void {
@@ -179,10 +191,8 @@ export class ServerCall {
   #close(): void {
     const wasOver = this.#isOver
     this.#over()
-    if (!this.#isRequestRead) {
-      this.#isRequestRead = true
-      this.connection.requestBytes -= this.#reader.received
-    }
+    this.#isRequestRead = true
+    this.#release()
     if (!wasOver) this.onGone?.()
   }
 }
