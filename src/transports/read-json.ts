@@ -34,17 +34,16 @@ export class BodyInterrupted extends A2AError {
  * `TypeError` if the application has read it already.
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const announced = request.headers.get('content-length')
-  if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes)
   if (request.bodyUsed) throw readBefore()
   let bytes: Uint8Array | undefined
   try {
-    if (announced !== null) bytes = new Uint8Array(await request.arrayBuffer())
-    else bytes = request.body ? await collectAtMost(request.body, maxBytes) : new Uint8Array()
+    // Counted while it is read: hosts do not all check `content-length`.
+    bytes = request.body ? await collectAtMost(request.body, maxBytes) : new Uint8Array()
   } catch (cause) {
     throw bodyFailure(cause)
   }
-  if (!bytes || bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
+  if (!bytes) throw tooLarge(maxBytes)
   return bytes
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { type Served, serve } from 'dragoman'
+import { createHandler } from 'dragoman/server'
 import { describe, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { echoAgent } from '../../src/testing/echo-agent.js'
@@ -100,6 +101,23 @@ describe('the length of a body', () => {
       assertTooLarge(await peer.rpc(tooLong, { 'content-length': announced }))
       assertTooLarge(await peer.rest('POST', '/message:send', send('x'.repeat(2000)), { 'content-length': announced }))
     }
+  })
+
+  it(proves('R-ERR-12', 'is counted while it is read, for hosts that do not check `Content-Length`'), async () => {
+    const handler = await createHandler(echoAgent, { limits: { bodyBytes: 1000 } })
+    let sent = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 500
+        controller.enqueue(new Uint8Array(500).fill(0x20))
+        if (sent === 50_000) controller.close()
+      },
+    })
+    const headers = { 'content-type': 'application/json', 'content-length': '10' }
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+    assert.equal((await handler.fetch(new Request('http://localhost/', init))).status, 413)
+    assert.ok(sent <= 2500, `${sent} bytes were read`)
+    await handler.close()
   })
 
   it('does not grow: the server does not decompress bodies', async () => {
