@@ -52,20 +52,15 @@ export function createJsonRpcServer(handler: BindingHandler): JsonRpcServer {
       let dialect: Dialect | undefined
       let operation: Operation | undefined
       try {
-        let { body } = incoming
-        if (body === undefined) {
-          assertJson(exchange.headers)
-          body = parseJson(await exchange.readBody(limits.bodyBytes), limits)
-        }
+        const body = incoming.body === undefined ? await readJson(exchange, limits) : incoming.body
         id = requestIdOf(body)
         const rpc = readEnvelope(body)
         if (rpc.jsonrpc !== '2.0') assertEnvelopeVersion(rpc.jsonrpc, forms)
         const candidates = candidatesOf(rpc.method, version)
         dialect = candidates[0]
         if (candidates.length > 1) dialect = await settle(candidates, handler, rpc, incoming)
-        const call = new RpcCall(handler, dialect, rpc, exchange.headers)
+        const call = new RpcCall(handler, dialect, rpc, { id, headers: exchange.headers, watch })
         operation = call.operation
-        call.watch = watch
         const answer = await answerCall(handler, incoming, call)
         return call.form.hasNotifications && isNotification(body) ? withoutBody(answer) : answer
       } catch (caught) {
@@ -141,6 +136,12 @@ async function settle(
   return candidates.find((dialect) => dialect.name === name) ?? candidates[0]
 }
 
+interface RpcCallFacts {
+  readonly id: RequestId
+  readonly headers: HeaderReader
+  readonly watch: CallTracker | undefined
+}
+
 /** A call whose method is known. */
 class RpcCall implements HttpCall {
   readonly binding = 'JSONRPC'
@@ -151,13 +152,13 @@ class RpcCall implements HttpCall {
   readonly codec: OperationCodec
   readonly params: unknown
   readonly headers: HeaderReader
-  watch: CallTracker | undefined
+  readonly watch: CallTracker | undefined
   readonly #handler: BindingHandler
   readonly #id: RequestId
   #prefix: string | undefined
 
   /** Throws `METHOD_NOT_FOUND` if the dialect has no such method. */
-  constructor(handler: BindingHandler, dialect: Dialect, rpc: RpcRequest, headers: HeaderReader) {
+  constructor(handler: BindingHandler, dialect: Dialect, rpc: RpcRequest, { id, headers, watch }: RpcCallFacts) {
     const form = formOf(dialect)
     if (rpc.jsonrpc !== '2.0') assertEnvelopeVersion(rpc.jsonrpc, [form])
     const named = form.methods.get(rpc.method)
@@ -173,8 +174,9 @@ class RpcCall implements HttpCall {
     this.codec = codec
     this.params = rpc.params
     this.headers = headers
+    this.watch = watch
     this.#handler = handler
-    this.#id = requestIdOf(rpc)
+    this.#id = id
   }
 
   createStreamEncoder(facts: CallFacts): StreamEncoder {
