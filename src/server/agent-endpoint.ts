@@ -37,8 +37,11 @@ interface EndpointDeps {
   readonly protectsCard: boolean
 }
 
-/** Answers a request by its path below the mount, which begins with a slash or is empty. */
-export type AgentEndpoint = (exchange: Exchange, path: string) => Answer | Promise<Answer>
+/**
+ * Answers a request by its path below the mount, which begins with a slash or is empty. A `caller` that a route has
+ * authenticated is neither authenticated nor counted again.
+ */
+export type AgentEndpoint = (exchange: Exchange, path: string, caller?: Caller) => Answer | Promise<Answer>
 
 /** A call whose caller is not authenticated yet. */
 interface PendingCall {
@@ -109,18 +112,18 @@ export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
     }
   }
 
-  return (exchange, path) => {
+  return (exchange, path, caller) => {
     const { method } = exchange
     const isCard = cardServer.has(method, path)
     if (isCard && !protectsCard) return cardServer.answer(exchange, path)
     const { tenant, rest } = tenants.size > 0 ? placeOf(path, tenants) : { rest: path }
     let target = targetOf(method, rest)
-    if (isCard) target = { ...target, answer: (visit) => cardServer.answer(visit, path) }
+    if (isCard) target = { ...target, answer: () => cardServer.answer(exchange, path) }
     else if (target.isNotFound && cards.first.unversioned && isVisit(exchange, rest))
       target = { ...target, answer: () => page }
     const pending: PendingCall = { exchange, path, target, tenant }
     if (!isFromHere(exchange)) return refuse(pending, { refused: foreignOrigin() })
-    return admit ? authenticate(pending, admit) : enter(pending, anonymous)
+    return admit && !caller ? authenticate(pending, admit) : enter(pending, caller ?? anonymous)
   }
 }
 

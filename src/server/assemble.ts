@@ -22,7 +22,7 @@ import { type BindingHandler, parameterHeaders } from '../transports/transport.j
 import { type AgentMember, createMember, type PortFacts, type SharedDeps } from './agent-member.js'
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { createCardSigning } from './card-forms.js'
-import { withCors } from './cors.js'
+import { createCors } from './cors.js'
 import { toFetch } from './fetch.js'
 import { createReadiness } from './health.js'
 import { createHostCheck, createOriginCheck } from './hosts.js'
@@ -120,7 +120,7 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
   }
   const stopMeasuring = measure(shared, members)
   const observeOthers = observeCalls('', { log: options.log, audit: options.audit })
-  const route = createRouter({
+  const answer = createRouter({
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     stripBase,
     outsideBase: createOutsideBaseRefusal(observeOthers),
@@ -136,9 +136,9 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
       log: options.log,
     }),
     isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),
+    addCors: createCors({ origins: options.cors ?? [], credentialHeaders }),
     ...(signer && { jwks: createJwksServer(signer) }),
   })
-  const answer = withCors(route, { origins: options.cors ?? [], credentialHeaders })
   return {
     fetch: toFetch(answer),
     answer,

@@ -1,12 +1,7 @@
 /** Cross-origin requests: lets pages of the configured origins call the agents and read the responses. */
-import {
-  type Answer,
-  type AnswerExchange,
-  type AnswerHeaders,
-  type Exchange,
-  withHeaders,
-} from '../transports/exchange.js'
+import { type Answer, type AnswerHeaders, type Exchange, withHeaders } from '../transports/exchange.js'
 import { parameterHeaders } from '../transports/transport.js'
+import type { AgentEndpoint } from './agent-endpoint.js'
 
 interface CorsOptions {
   /** Origins that browsers may call from. */
@@ -15,31 +10,43 @@ interface CorsOptions {
   readonly credentialHeaders: readonly string[]
 }
 
-/** Answers preflight requests and adds the headers of CORS to all answers. */
-export function withCors(answer: AnswerExchange, { origins, credentialHeaders }: CorsOptions): AnswerExchange {
-  if (origins.length === 0) return answer
+/** Makes an endpoint answer preflight requests, and adds the headers of CORS to its other answers. */
+export type AddCors = (endpoint: AgentEndpoint) => AgentEndpoint
+
+/** Time for which browsers keep the answer to a preflight. Chromium keeps none for longer. */
+const maxAgeSeconds = 7200
+
+export function createCors({ origins, credentialHeaders }: CorsOptions): AddCors {
+  if (origins.length === 0) return (endpoint) => endpoint
   const allowed = new Set(origins)
   const parameters = Object.values(parameterHeaders)
   const exposed = [...parameters, 'etag', 'retry-after', 'www-authenticate'].join(',')
   const preflight: AnswerHeaders = {
     'access-control-allow-methods': 'GET,HEAD,PUT,POST,DELETE,PATCH,QUERY',
     'access-control-allow-headers': ['content-type', ...credentialHeaders, ...parameters].join(','),
+    'access-control-max-age': String(maxAgeSeconds),
+    vary: 'Origin, Access-Control-Request-Headers',
   }
-  const headersFor = ({ headers }: Exchange): AnswerHeaders => {
+  const originFor = ({ headers }: Exchange): AnswerHeaders => {
     const origin = headers.get('origin')
-    const isAllowed = origin !== null && allowed.has(origin)
-    return { ...(isAllowed && { 'access-control-allow-origin': origin }), 'access-control-expose-headers': exposed }
+    return origin !== null && allowed.has(origin) ? { 'access-control-allow-origin': origin } : {}
   }
   const addTo = (answered: Answer, exchange: Exchange): Answer => {
-    const { vary } = answered.headers
-    return withHeaders(answered, { ...headersFor(exchange), vary: vary ? `${vary}, Origin` : 'Origin' })
+    const { vary, 'access-control-expose-headers': own } = answered.headers
+    return withHeaders(answered, {
+      ...originFor(exchange),
+      'access-control-expose-headers': own ? `${own},${exposed}` : exposed,
+      vary: vary ? `${vary}, Origin` : 'Origin',
+    })
   }
-  return (exchange) => {
-    if (exchange.method === 'OPTIONS') {
-      const vary = 'Origin, Access-Control-Request-Headers'
-      return { status: 204, headers: { ...headersFor(exchange), ...preflight, vary } }
-    }
-    const answered = answer(exchange)
+  return (endpoint) => (exchange, path, caller) => {
+    if (isPreflight(exchange)) return { status: 204, headers: { ...originFor(exchange), ...preflight } }
+    const answered = endpoint(exchange, path, caller)
     return answered instanceof Promise ? answered.then((each) => addTo(each, exchange)) : addTo(answered, exchange)
   }
+}
+
+/** Other requests with `OPTIONS` do not come from the CORS protocol. */
+function isPreflight({ method, headers }: Exchange): boolean {
+  return method === 'OPTIONS' && headers.get('origin') !== null && headers.get('access-control-request-method') !== null
 }

@@ -2,15 +2,17 @@
 import type { Admit } from '../auth/admit.js'
 import { isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
+import type { Caller } from '../model/service.js'
 import { type CallObserver, refusedCall } from '../transports/call-record.js'
 import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
 import type { StripBase } from './base-path.js'
 import { jwksPath } from './card-forms.js'
+import type { AddCors } from './cors.js'
 import { createHealth } from './health.js'
 import { type HostCheck, hostFault } from './hosts.js'
 import { admitted, refusalOf } from './refusal.js'
-import type { AnswerRoute } from './routes.js'
+import type { GuardedRoute } from './routes.js'
 
 export interface RouterDeps {
   /** Agents by the path they are mounted at; the root is the empty path. */
@@ -20,38 +22,48 @@ export interface RouterDeps {
   readonly outsideBase: AnswerExchange
   /** Refuses a request by its host. Absent: every host is accepted. */
   readonly refuseHost?: ((exchange: Exchange) => Answer | undefined) | undefined
-  /** Answers requests to paths without an agent. */
-  readonly notFound: AnswerExchange
+  /** Answers requests to paths without an agent. `caller` is known if a route has authenticated it. */
+  readonly notFound: (exchange: Exchange, caller?: Caller) => Promise<Answer>
   readonly isReady: () => Promise<boolean>
   /** Answers requests for the public keys. Absent without signing. */
   readonly jwks?: AnswerExchange
-  /** Tried before the agents. */
-  readonly routes: AnswerRoute | undefined
+  /** Tried before the agents, in this order. */
+  readonly routes: readonly GuardedRoute[]
+  readonly addCors: AddCors
 }
 
 export function createRouter(deps: RouterDeps): AnswerExchange {
-  const { stripBase, outsideBase, endpoints, notFound, isReady, jwks, routes, refuseHost } = deps
+  const { stripBase, outsideBase, endpoints, notFound, isReady, jwks, routes, refuseHost, addCors } = deps
   const health = createHealth(isReady)
   const root = endpoints.get('')
   // Longer paths first, so that a mount below another one wins.
   const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
-  const toAgents = (exchange: Exchange, path: string): Answer | Promise<Answer> => {
+  const toAgents: AgentEndpoint = (exchange, path, caller) => {
     for (const [mount, endpoint] of mounts) {
       if (path.startsWith(mount) && (path.length === mount.length || path[mount.length] === '/'))
-        return endpoint(exchange, withOneSlash(path.slice(mount.length)))
+        return endpoint(exchange, withOneSlash(path.slice(mount.length)), caller)
     }
-    return root ? root(exchange, withOneSlash(path)) : notFound(exchange)
+    return root ? root(exchange, withOneSlash(path), caller) : notFound(exchange, caller)
   }
+  /** Answers the server's own paths and refuses hosts. Returns undefined for requests to routes and agents. */
+  const answerOwn = (exchange: Exchange, path: string): Answer | Promise<Answer> | undefined =>
+    health(exchange.method, path) ?? refuseHost?.(exchange) ?? (path === jwksPath ? jwks?.(exchange) : undefined)
+  const toRoute = ({ isPublic, answer }: GuardedRoute): AgentEndpoint => {
+    const next = isPublic ? addCors(toAgents) : toAgents
+    const endpoint: AgentEndpoint = (exchange, path) =>
+      answerOwn(exchange, path) ??
+      answer(exchange).then((result) => ('status' in result ? result : next(exchange, path, result.caller)))
+    // Public routes decide themselves which pages may call them, so preflights reach them too.
+    return isPublic ? endpoint : addCors(endpoint)
+  }
+  const byRoute = routes.map((route) => ({ path: route.path, endpoint: toRoute(route) }))
+  const outside = addCors(outsideBase)
+  const others = addCors((exchange, path) => answerOwn(exchange, path) ?? toAgents(exchange, path))
   return (exchange) => {
     const path = stripBase(exchange.path)
-    if (path === undefined) return outsideBase(exchange)
-    const known = health(exchange.method, path)
-    if (known) return known
-    const refusal = refuseHost?.(exchange)
-    if (refusal) return refusal
-    if (jwks && path === jwksPath) return jwks(exchange)
-    const answered = routes?.(exchange, path)
-    return answered ? answered.then((answer) => answer ?? toAgents(exchange, path)) : toAgents(exchange, path)
+    if (path === undefined) return outside(exchange, exchange.path)
+    const route = byRoute.find((each) => path === each.path || (each.path !== '/' && path.startsWith(`${each.path}/`)))
+    return (route?.endpoint ?? others)(exchange, path)
   }
 }
 
@@ -80,9 +92,9 @@ export function createOutsideBaseRefusal(observe: CallObserver | undefined): Ans
 }
 
 /** Callers without credentials do not learn that the path does not exist. */
-export function createNotFound(admit: Admit | undefined, observe: CallObserver | undefined): AnswerExchange {
-  return async (exchange) => {
-    const admission = await admitted(admit, exchange)
+export function createNotFound(admit: Admit | undefined, observe: CallObserver | undefined): RouterDeps['notFound'] {
+  return async (exchange, caller) => {
+    const admission = caller ?? (await admitted(admit, exchange))
     const refusal = isRefused(admission)
       ? admission
       : { caller: admission, refused: new A2AError('METHOD_NOT_FOUND', 'No agent is mounted here') }

@@ -45,7 +45,7 @@ export interface Visit {
   readonly connection?: Connection
 }
 
-interface RoutesParts {
+interface RoutesDeps {
   readonly routes: readonly Route[]
   /** The agents of this port, by name. */
   readonly handlers: ReadonlyMap<string, CallableHandler>
@@ -56,19 +56,26 @@ interface RoutesParts {
   readonly log: Log
 }
 
-/** Returns undefined if no route handles the request. */
-export type AnswerRoute = (exchange: Exchange, path: string) => Promise<Answer | undefined> | undefined
+/** A route does not handle a request. */
+export interface Unhandled {
+  /** The caller, whom the agents do not authenticate again. Undefined on public routes. */
+  readonly caller: Caller | undefined
+}
 
-export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
-  const { routes, handlers, maxBodyBytes, observe, admit, isFromHere, log } = parts
-  if (routes.length === 0) return undefined
+/** A route of a port, with the checks of its callers. */
+export interface GuardedRoute {
+  readonly path: string
+  readonly isPublic: boolean
+  readonly answer: (exchange: Exchange) => Promise<Answer | Unhandled>
+}
+
+/** Returns the routes, longer paths first, so that a route below another one wins. */
+export function createRoutes(deps: RoutesDeps): readonly GuardedRoute[] {
+  const { routes, handlers, maxBodyBytes, observe, admit, isFromHere, log } = deps
   for (const { path } of routes)
     if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
       throw new TypeError(`Invalid path of a route: ${JSON.stringify(path)}; write a path such as /api`)
-  // Longer paths first, so that a route below another one wins.
-  const byLength = [...routes].sort((a, b) => b.path.length - a.path.length)
-
-  const visit = async (route: Route, exchange: Exchange): Promise<Answer | undefined> => {
+  const answer = async (route: Route, exchange: Exchange): Promise<Answer | Unhandled> => {
     const isOpen = route.isPublic === true
     const { connection } = exchange
     const address = connection?.address
@@ -94,8 +101,10 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
       })
       if (response !== undefined && !(response instanceof Response))
         throw new TypeError('`answer` of a route must return a Response, or undefined')
-      if (response) watch?.ended()
-      return response && fromResponse(response)
+      // The agent records the call; a record of the route would count it twice.
+      if (!response) return { caller: isOpen ? undefined : caller }
+      watch?.ended()
+      return fromResponse(response)
     } catch (caught) {
       const refused = A2AError.from(caught)
       if (refused.code === 'INTERNAL_ERROR')
@@ -106,10 +115,14 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
       return refusalOf({ refused })
     }
   }
-  return (exchange, path) => {
-    const route = byLength.find((each) => path === each.path || (each.path !== '/' && path.startsWith(`${each.path}/`)))
-    return route && visit(route, exchange)
-  }
+  const guarded = routes.map(
+    (route): GuardedRoute => ({
+      path: route.path,
+      isPublic: route.isPublic === true,
+      answer: (exchange) => answer(route, exchange),
+    }),
+  )
+  return guarded.sort((a, b) => b.path.length - a.path.length)
 }
 
 type CallableHandler = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>

@@ -50,6 +50,100 @@ describe('routes', () => {
     await handler.close()
   })
 
+  it.each<[string, string, number]>([
+    ['to an agent', '/shout/tasks', 200],
+    ['to no agent', '/nowhere', 404],
+  ])('authenticate, count and record a request once that they pass on %s', async (_, path, status) => {
+    let verified = 0
+    const entries: AuditEntry[] = []
+    const verify = async () => {
+      verified += 1
+      return { id: 'alice' }
+    }
+    const pass: Route = { path, answer: () => undefined }
+    const handler = await createHandler([{ agent: shout, path: '/shout' }], {
+      auth: [bearer(verify)],
+      routes: [pass],
+      limits: { rate: { perSecond: 0.001, burst: 2 } },
+      advanced: { audit: (entry) => entries.push(entry) },
+    })
+    const call = async () => {
+      const headers = { authorization: 'Bearer t', 'a2a-version': '1.0' }
+      return (await handler.fetch(at(path, { headers }))).status
+    }
+    expect([await call(), await call(), await call()]).toEqual([status, status, 429])
+    expect(verified).toBe(3)
+    const outcome = status === 200 ? 'ok' : 'METHOD_NOT_FOUND'
+    expect(entries).toMatchObject([{ outcome }, { outcome }, { outcome: 'RATE_LIMITED', route: path }])
+    expect(entries.map(({ caller }) => caller)).toEqual(['alice', 'alice', 'alice'])
+    await handler.close()
+  })
+
+  it('leave callers to the agents if they are public and pass a request on', async () => {
+    const pass: Route = { path: '/tasks', isPublic: true, answer: () => undefined }
+    const handler = await createHandler(shout, { auth: [apiKey('k1')], routes: [pass] })
+    expect((await handler.fetch(at('/tasks'))).status).toBe(401)
+    await handler.close()
+  })
+
+  describe('with `cors`', () => {
+    const cors = ['https://app.example']
+    const exposing = async ({ method }: Request) =>
+      new Response(null, {
+        status: method === 'OPTIONS' ? 299 : 200,
+        headers: { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'x-own' },
+      })
+    const asking = { 'access-control-request-method': 'PUT' }
+
+    it('answer all requests themselves if they are public', async () => {
+      const open: Route = { path: '/open', isPublic: true, answer: exposing }
+      const handler = await createHandler(shout, { cors, routes: [open] })
+      for (const origin of ['https://app.example', 'https://other.example']) {
+        const preflight = await handler.fetch(at('/open', { method: 'OPTIONS', headers: { origin, ...asking } }))
+        expect(preflight.status, origin).toBe(299)
+        const { headers } = await handler.fetch(at('/open', { headers: { origin } }))
+        expect(headers.get('access-control-allow-origin'), origin).toBe('*')
+        expect(headers.get('access-control-expose-headers'), origin).toBe('x-own')
+        expect(headers.get('vary'), origin).toBeNull()
+      }
+      await handler.close()
+    })
+
+    it('keep the headers that they expose', async () => {
+      const handler = await createHandler(shout, { cors, routes: [{ path: '/api', answer: exposing }] })
+      const { headers } = await handler.fetch(at('/api', { headers: { origin: 'https://app.example' } }))
+      expect(headers.get('access-control-allow-origin')).toBe('https://app.example')
+      expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(
+        expect.arrayContaining(['x-own', 'etag', 'A2A-Version']),
+      )
+      await handler.close()
+    })
+
+    it('get requests with OPTIONS that are no preflights', async () => {
+      const handler = await createHandler(shout, { cors, routes: [{ path: '/api', answer: exposing }] })
+      const options = async (headers: Record<string, string>) =>
+        (await handler.fetch(at('/api', { method: 'OPTIONS', headers }))).status
+      const origin = 'https://app.example'
+      expect(await options({})).toBe(299)
+      expect(await options({ origin })).toBe(299)
+      expect(await options(asking)).toBe(299)
+      expect(await options({ origin, ...asking })).toBe(204)
+      await handler.close()
+    })
+
+    it('leave preflights and responses to the agents that public routes pass on', async () => {
+      const page: Route = { path: '/tasks', isPublic: true, answer: () => undefined }
+      const handler = await createHandler(shout, { cors, routes: [page] })
+      const origin = 'https://app.example'
+      const preflight = await handler.fetch(at('/tasks', { method: 'OPTIONS', headers: { origin, ...asking } }))
+      expect(preflight.status).toBe(204)
+      expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
+      const tasks = await handler.fetch(at('/tasks', { headers: { origin, 'a2a-version': '1.0' } }))
+      expect([tasks.status, tasks.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+      await handler.close()
+    })
+  })
+
   it.each<[string, Route['answer'], string]>([
     ['throw', () => Promise.reject(new Error('a secret')), 'a secret'],
     [

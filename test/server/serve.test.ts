@@ -259,6 +259,7 @@ describe('serve', () => {
     expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
     const { status, headers } = await preflight('https://app.example')
     expect([status, headers.get('vary')]).toEqual([204, 'Origin, Access-Control-Request-Headers'])
+    expect(headers.get('access-control-max-age')).toBe('7200')
     expect(headers.get('access-control-allow-methods')?.split(',')).toEqual(expect.arrayContaining(['POST', 'DELETE']))
   })
 
