@@ -73,6 +73,8 @@ describe.each(storeKinds)('the log on %s', (kind) => {
       message: expect.not.stringContaining('secret'),
     })
     expect(engine.logged.join()).toContain('disk full')
+    const stream = engine.sendStreamingMessage(send('go'), callBy())
+    await expect(collect(stream)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await store.close()
   })
 

@@ -93,8 +93,6 @@ const registryOptions = {
 export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read'> {
   /** Answers a request. `connection` has the client certificate and the address of the caller. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
-  /** Answers a request without `Request` and `Response`. `toNodeListener` uses it. */
-  readonly answer: AnswerExchange
   /** Ends watches and probes, and closes the store if the registry opened it. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -140,7 +138,6 @@ async function assembleRegistry(options: RegistryOptions, publicUrl: () => strin
   return {
     ...{ publish, renew, withdraw, find, list, read },
     fetch: toFetch(answer),
-    answer,
     close,
     [Symbol.asyncDispose]: close,
   }

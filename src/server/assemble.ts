@@ -41,8 +41,6 @@ import { type CurrentCards, createJwksServer } from './well-known.js'
 export interface FetchHandler {
   /** Answers a request. Pass the connection if you have it: it supplies the client certificate and the address. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
-  /** Answers a request without `Request` and `Response`. `toNodeListener` uses it. */
-  readonly answer: AnswerExchange
   /** The operations of each agent, by name: for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
   /** For operators: deliveries to webhooks that were given up. */
@@ -61,6 +59,8 @@ export interface FetchHandler {
 }
 
 export interface Assembly extends FetchHandler {
+  /** Does the same as `fetch`, without `Request` and `Response`. */
+  readonly answer: AnswerExchange
   /** Handlers for transports other than HTTP, by mount path. */
   readonly handlers: ReadonlyMap<string, BindingHandler>
   /** Authenticates a request. Absent: every caller is `anonymous`. */

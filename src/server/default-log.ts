@@ -30,8 +30,14 @@ function describeError({ name, message, stack, cause }: ErrorFacts): string {
 }
 
 /** The folder of this package's own code: `dist` if it is installed, `src` in its tests. */
-const ownFolder = import.meta.url.replace(/^(.*\/(?:dist|src)\/).*$/, '$1')
+const ownFolder = folderOf(import.meta.url)
 const ownPath = fileURLToPath(ownFolder)
+
+/** A bundler may have moved this file elsewhere; then only frames of the bundle are its own. */
+function folderOf(url: string): string {
+  const place = Math.max(url.lastIndexOf('/dist/'), url.lastIndexOf('/src/'))
+  return place < 0 ? url : url.slice(0, url.indexOf('/', place + 1) + 1)
+}
 
 /** The innermost frame of application code, else the innermost one. */
 function firstFrame(stack = ''): string {

@@ -2,11 +2,18 @@
 import type { Connection } from '../model/connection.js'
 import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
 import { bodyFailure, readBefore, readBody, tooLarge } from '../transports/read-json.js'
-import { highWaterMark, type SseFeed, type SseSink } from '../transports/sse.js'
+import { highWaterMark, SseFeed, type SseSink } from '../transports/sse.js'
 import type { HeaderReader } from '../transports/transport.js'
 
 /** Answers a `Request`. */
-export type Fetch = (request: Request, connection?: Connection) => Promise<Response>
+export interface Fetch {
+  (request: Request, connection?: Connection): Promise<Response>
+  /**
+   * Does the same without `Request` and `Response`, for the Node adapter. A member of the function, so that a function
+   * that replaces or wraps `fetch` of a handler is called.
+   */
+  readonly answer?: AnswerExchange
+}
 
 /** A request of a host with `Request` and `Response`. */
 export class FetchExchange implements Exchange {
@@ -106,7 +113,17 @@ export function limitedBody(
 
 /** Makes a function from `Request` to `Response` of a function that answers exchanges. */
 export function toFetch(answer: AnswerExchange): Fetch {
-  return async (request, connection) => toResponse(await answer(new FetchExchange(request, connection)))
+  const fetch: Fetch = async (request, connection) => {
+    const answered = await answer(new FetchExchange(request, connection))
+    return toResponse(request.method === 'HEAD' ? withoutBody(answered) : answered)
+  }
+  return Object.assign(fetch, { answer })
+}
+
+/** Node.js omits the body of an answer to HEAD itself; other hosts may not. */
+function withoutBody({ body, ...answer }: Answer): Answer {
+  if (body instanceof SseFeed) body.cancel()
+  return answer
 }
 
 export function toResponse({ status, headers, cookies, body }: Answer): Response {

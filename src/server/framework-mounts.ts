@@ -4,7 +4,7 @@ import { type NodeListener, toNodeListener } from './node.js'
 import { PeerConnection } from './node-exchange.js'
 
 /** The parts of a handler that mounts use. */
-type Mountable = Pick<FetchHandler, 'fetch'> & Partial<Pick<FetchHandler, 'answer'>>
+type Mountable = Pick<FetchHandler, 'fetch'>
 
 /** The parts of Fastify that are used, so that it need not be installed. */
 interface FastifyLike {

@@ -27,10 +27,10 @@ export async function createHandler(agents: Agents, options: HandlerOptions = {}
     await release()
     throw error
   })
-  const { fetch, answer, services, push, agents: served, mounts, provideCredential } = assembly
+  const { fetch, services, push, agents: served, mounts, provideCredential } = assembly
   const close: FetchHandler['close'] = async (closing) => {
     await assembly.close(closing)
     await release()
   }
-  return { fetch, answer, services, push, agents: served, mounts, provideCredential, close }
+  return { fetch, services, push, agents: served, mounts, provideCredential, close }
 }

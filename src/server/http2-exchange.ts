@@ -11,7 +11,7 @@ import { canHaveBody, limitedBody, requestInit } from './fetch.js'
 import type { AnswerStream, Http2Connection } from './http2.js'
 import { AddressedExchange, isSecure, NodeHeaders, PeerConnection } from './node-exchange.js'
 import { callerKey, UnreadAnswers } from './peer-connection.js'
-import { refusalOf } from './refusal.js'
+import { refusalInstead } from './refusal.js'
 
 /** A request on an HTTP/2 stream. */
 export class Http2Exchange extends AddressedExchange implements Exchange {
@@ -226,7 +226,7 @@ function writeBody(
     try {
       stream.once('close', unread.admit(bytes.length, exchange.callerKey))
     } catch (caught) {
-      const refusal = refusalOf({ refused: A2AError.from(caught) })
+      const refusal = refusalInstead(answer, A2AError.from(caught))
       writeBody(exchange, refusal, refusal.body as string, unread) // it is small
       return
     }

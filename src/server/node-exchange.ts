@@ -53,7 +53,7 @@ export class NodeExchange extends AddressedExchange implements Exchange {
 
   /** Throws `INVALID_REQUEST` if target and `Host` are not an address. */
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
-    super(incoming.url ?? '/', incoming.headers.host ?? '', isSecure(incoming.socket))
+    super(incoming.url ?? '/', incoming.headers.host ?? hostOfOldClient(incoming), isSecure(incoming.socket))
     this.incoming = incoming
     this.outgoing = outgoing
     this.headers = new NodeHeaders(incoming)
@@ -160,17 +160,23 @@ export class NodeHeaders implements HeaderReader {
 
 /** All values of a header, as `Headers` joins them. `headers` alternates names and values. */
 function joined(headers: readonly string[], lower: string): string {
-  let values = ''
+  let values: string | undefined
   for (let place = 0; place < headers.length; place += 2) {
     const name = headers[place]
     if (name?.length !== lower.length || (name !== lower && name.toLowerCase() !== lower)) continue
-    values = values === '' ? (headers[place + 1] ?? '') : `${values}, ${headers[place + 1]}`
+    values = values === undefined ? (headers[place + 1] ?? '') : `${values}, ${headers[place + 1]}`
   }
-  return values
+  return values ?? ''
 }
 
-/** Hosts and targets that the URL parser would not change. */
-const plainHost = /^[a-z\d._-]+(?::(?:[1-9]\d{3}|[1-5]\d{4}))?$/
+/**
+ * Hosts and targets that the URL parser would not change. It reads a host whose last label is a number as an IPv4 address,
+ * and decodes labels that begin with `xn--`.
+ */
+const octet = '(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])'
+const plainHost = new RegExp(
+  `^(?!.*xn--)(?:(?:[a-z\\d_-]+\\.)*[a-z][a-z\\d_-]*|(?:${octet}\\.){3}${octet})(?::(?:[1-9]\\d{3}|[1-5]\\d{4}))?$`,
+)
 const plainTarget = /^\/[\w!$&'()*+,\-./:;=?@[\]~]*$/
 const dotSegment = /\/\.\.?(?:[/?]|$)/
 
@@ -181,7 +187,7 @@ function isPlain(target: string): boolean {
 function parseTarget(target: string, host: string, isTls: boolean): URL {
   // The URL parser reads a backslash as a slash; proxies may not.
   if (/^[^?]*\\/.test(target)) throw invalidTarget()
-  const isAbsolute = /^https?:\/\//.test(target)
+  const isAbsolute = /^https?:\/\//i.test(target)
   if (!isAbsolute && (host === '' || !target.startsWith('/'))) throw invalidTarget()
   let url: URL
   try {
@@ -189,6 +195,7 @@ function parseTarget(target: string, host: string, isTls: boolean): URL {
   } catch {
     throw invalidTarget()
   }
+  if (url.username !== '' || url.password !== '') throw invalidTarget()
   // A host that the parser reads as another one, such as `a@b`.
   if (!isAbsolute && url.hostname !== host.replace(/:\d+$/, '').toLowerCase()) throw invalidTarget()
   return url
@@ -196,6 +203,13 @@ function parseTarget(target: string, host: string, isTls: boolean): URL {
 
 function invalidTarget(): A2AError {
   return new A2AError('INVALID_REQUEST', 'Invalid request target or Host')
+}
+
+/** HTTP/1.0 does not require `Host`; health checks of some load balancers omit it. */
+function hostOfOldClient({ httpVersionMinor, socket }: IncomingMessage): string {
+  const { localAddress = '', localPort } = socket
+  if (httpVersionMinor !== 0 || localAddress === '') return ''
+  return localAddress.includes(':') ? `[${localAddress}]:${localPort}` : `${localAddress}:${localPort}`
 }
 
 export function isSecure(socket: Socket): boolean {

@@ -7,17 +7,24 @@ import { SseFeed, type SseSink } from '../transports/sse.js'
 import { type Fetch, fromResponse } from './fetch.js'
 import { NodeExchange } from './node-exchange.js'
 import { UnreadAnswers } from './peer-connection.js'
-import { refusalOf } from './refusal.js'
+import { refusalInstead } from './refusal.js'
 
 /** A request listener for `node:http`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A handler: `answer` is used if it is there, because it needs no `Request` and no `Response`. */
-export type NodeHandler = { readonly answer: AnswerExchange } | { readonly fetch: Fetch } | Fetch
-
 /** Adapts a handler, or a function that answers a `Request`, for `http.createServer`. */
-export function toNodeListener(handler: NodeHandler): NodeListener {
-  const answer = answerOf(handler)
+export function toNodeListener(handler: { readonly fetch: Fetch } | Fetch): NodeListener {
+  const fetch = typeof handler === 'function' ? handler : handler.fetch
+  if (typeof fetch !== 'function')
+    throw new TypeError('Expected a handler or a function: write `await createHandler(…)`')
+  return createNodeListener(
+    fetch.answer ??
+      (async (exchange) =>
+        fromResponse(await fetch(exchange.toRequest(Number.POSITIVE_INFINITY), exchange.connection))),
+  )
+}
+
+export function createNodeListener(answer: AnswerExchange): NodeListener {
   const writer = new AnswerWriter()
   return inOrder((incoming, outgoing) => {
     // A proxy may have checked the other `Host` (RFC 9112, 3.2).
@@ -48,15 +55,6 @@ function start(answer: AnswerExchange, exchange: NodeExchange, writer: AnswerWri
   }
 }
 
-function answerOf(handler: NodeHandler): AnswerExchange {
-  if ('answer' in handler) return handler.answer
-  const fetch = typeof handler === 'function' ? handler : handler.fetch
-  if (typeof fetch !== 'function')
-    throw new TypeError('Expected a handler or a function: write `await createHandler(…)`')
-  return async (exchange) =>
-    fromResponse(await fetch(exchange.toRequest(Number.POSITIVE_INFINITY), exchange.connection))
-}
-
 /** `headers` alternates names and values. */
 function hasTwoHosts(headers: readonly string[]): boolean {
   let hosts = 0
@@ -81,7 +79,13 @@ class AnswerWriter {
 
   write(exchange: NodeExchange, answer: Answer): void {
     if (answer.body instanceof SseFeed) {
-      writeSse(answer.body, answer, exchange.outgoing)
+      try {
+        writeSse(answer.body, answer, exchange.outgoing)
+      } catch {
+        // The headers were sent already, for example by a middleware of the application.
+        answer.body.cancel()
+        exchange.outgoing.destroy()
+      }
       return
     }
     if (this.#exchanges.length === 0) setImmediate(this.#flush)
@@ -112,7 +116,7 @@ class AnswerWriter {
     const { outgoing, incoming } = exchange
     if (outgoing.destroyed) return
     const length = typeof body === 'string' ? Buffer.byteLength(body) : (body?.byteLength ?? 0)
-    const refusal = length > smallAnswer ? this.#admit(exchange, length) : undefined
+    const refusal = length > smallAnswer ? this.#admit(exchange, answer, length) : undefined
     if (refusal) {
       this.#writeBody(exchange, refusal, refusal.body as string) // it is small
       return
@@ -125,12 +129,12 @@ class AnswerWriter {
   }
 
   /** Returns an error if too many responses are unread. */
-  #admit({ outgoing, callerKey }: NodeExchange, length: number): Answer | undefined {
+  #admit({ outgoing, callerKey }: NodeExchange, answer: Answer, length: number): Answer | undefined {
     try {
       outgoing.once('close', this.#unread.admit(length, callerKey))
       return undefined
     } catch (caught) {
-      return refusalOf({ refused: A2AError.from(caught) })
+      return refusalInstead(answer, A2AError.from(caught))
     }
   }
 
@@ -158,10 +162,23 @@ class AnswerWriter {
       const { done, value } = await (ahead[count] ?? reader.read())
       if (outgoing.destroyed) return
       if (done) break
-      if (!outgoing.write(value)) await new Promise((resolve) => outgoing.once('drain', resolve).once('close', resolve))
+      if (!outgoing.write(value)) await drained(outgoing)
     }
     outgoing.end()
   }
+}
+
+/** Resolves when the reader has taken the buffered bytes, or is gone. */
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      outgoing.off('drain', settle)
+      outgoing.off('close', settle)
+      resolve()
+    }
+    outgoing.on('drain', settle)
+    outgoing.on('close', settle)
+  })
 }
 
 function endOfTick(): Promise<false> {

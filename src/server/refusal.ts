@@ -51,3 +51,10 @@ export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'cha
   if (challenge !== undefined) headers['www-authenticate'] = challenge
   return { status, headers, body: JSON.stringify(body) }
 }
+
+/** Refuses to send an answer that exists. Keeps the headers that let a web page read the refusal. */
+export function refusalInstead({ headers }: Answer, refused: A2AError): Answer {
+  const refusal = refusalOf({ refused })
+  const kept = Object.entries(headers).filter(([name]) => name === 'vary' || name.startsWith('access-control-'))
+  return { ...refusal, headers: { ...Object.fromEntries(kept), ...refusal.headers } }
+}

@@ -21,7 +21,7 @@ import { createHttp2Endpoint } from './http2-endpoint.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, openMetrics, type ServerMetrics } from './metrics.js'
 import { type Agents, assertAgents } from './mounts.js'
-import { toNodeListener } from './node.js'
+import { createNodeListener } from './node.js'
 import { useStore } from './open-store.js'
 import {
   closeOptions,
@@ -179,7 +179,7 @@ async function openPort(
   const answer: AnswerExchange = (exchange) => handler?.answer(exchange) ?? early
   const { grpc: hasGrpc = true, deadlines } = options
   const http2 = createHttp2Endpoint({ answer, assembly: () => handler, hasGrpc, deadlines })
-  const listener = createListener(toNodeListener({ answer }), {
+  const listener = createListener(createNodeListener(answer), {
     deadlines,
     connections: options.connections,
     tls: tlsFor(options),

@@ -107,8 +107,7 @@ function respond(
     ...(vary !== undefined && { vary }),
   }
   if (isFresh(exchange, etag, lastModified)) return { status: 304, headers }
-  const answered = { status: 200, headers: { 'content-type': mediaType, ...headers } }
-  return exchange.method === 'HEAD' ? answered : { ...answered, body }
+  return { status: 200, headers: { 'content-type': mediaType, ...headers }, body }
 }
 
 /** HTTP dates have a resolution of one second. */

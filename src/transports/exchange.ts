@@ -1,6 +1,6 @@
 /**
  * HTTP requests and responses as transports and routes see them. There is one adapter for each kind of HTTP server:
- * `src/server/node.ts` for `node:http`, `src/server/http2-exchange.ts` for HTTP/2 streams, `src/server/fetch.ts` for servers
+ * `src/server/node-exchange.ts` for `node:http`, `src/server/http2-exchange.ts` for HTTP/2 streams, `src/server/fetch.ts` for servers
  * with `Request` and `Response`.
  */
 import type { Connection } from '../model/connection.js'
@@ -12,7 +12,7 @@ export interface Exchange {
   readonly method: string
   /** Host and port that the request is addressed to. */
   readonly authority: string
-  /** The path as it was sent, without the query. */
+  /** The path as it was sent, without the query. Dot segments are resolved. */
   readonly path: string
   /** The query without `?`; empty if there is none. */
   readonly query: string
@@ -41,8 +41,11 @@ export interface Answer {
   /** Values of `set-cookie`, the only header whose values cannot be joined. */
   readonly cookies?: readonly string[]
   /** A feed is written event by event. Handlers with `Request` and `Response` answer with a stream. */
-  readonly body?: string | Uint8Array | Pick<SseFeed, 'start' | 'resume' | 'cancel'> | ReadableStream<Uint8Array>
+  readonly body?: string | Uint8Array | AnyFeed | ReadableStream<Uint8Array>
 }
+
+/** An `SseFeed` with any type of element. */
+type AnyFeed = Pick<SseFeed, 'start' | 'resume' | 'cancel'>
 
 export type AnswerHeaders = Readonly<Record<string, string>>
 

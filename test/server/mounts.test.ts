@@ -138,17 +138,14 @@ describe('mounts on the page about serving', () => {
   })
 
   it('route.ts answers below its path', async () => {
-    const defined = await run(['handler.ts', 'route.ts'])
-    const { handler: _handler, ...exported } = defined
-    expect(Object.keys(exported)).toEqual(
-      expect.arrayContaining(Object.keys(nextMount(defined.handler as FetchHandler))),
-    )
+    const defined = await run(['route.ts'])
+    const methods = Object.keys(nextMount(() => createHandler(shout)))
+    expect(Object.keys(defined)).toEqual(expect.arrayContaining(methods))
     const server = await onNext(defined as unknown as NextRoutes)
     try {
       await check(`${server.url}/api/a2a`)
     } finally {
       await server.close()
-      await (defined.handler as FetchHandler).close()
     }
   })
 })
@@ -251,6 +248,90 @@ describe('toNodeListener', () => {
     }
   })
 })
+
+describe('the Node adapter', () => {
+  it('calls a function that replaces `fetch` of a handler', async () => {
+    const handler = await createHandler(shout)
+    const guard = async () => new Response('no', { status: 403 })
+    const mounted = await onNode({ ...handler, fetch: guard })
+    expect((await fetch(mounted.url)).status).toBe(403)
+    await mounted.close()
+    await handler.close()
+  })
+
+  it('closes the connection of a stream whose headers were sent before', async () => {
+    const handler = await createHandler(shout)
+    const listener = toNodeListener(handler)
+    const server = createServer((request, response) => {
+      response.flushHeaders()
+      listener(request, response)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const call = { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } }
+    const response = await post(`http://127.0.0.1:${portOf(server)}`, call)
+    await expect(response.text()).rejects.toThrow()
+    server.close()
+    await handler.close()
+  })
+
+  it('joins repeated headers, also if the first one is empty', async () => {
+    const handler = await createHandler(shout, { auth: bearer('tok') })
+    const mounted = await onNode(handler)
+    const statusWith = (...values: string[]) =>
+      statusOf(
+        mounted.url,
+        `GET / HTTP/1.1\r\nHost: localhost\r\n${values.map((value) => `Authorization: ${value}\r\n`).join('')}`,
+      )
+    expect(await statusWith('Bearer tok')).not.toBe(401)
+    expect(await statusWith('', 'Bearer tok')).toBe(401)
+    await mounted.close()
+    await handler.close()
+  })
+
+  it.each(['1.2.3.4.5', '999.1', '127.1', '0x7f.1', 'xn--a', 'a:b@localhost'])('rejects the host %s', async (host) => {
+    const { url, close } = await onNode(async () => new Response('reached'))
+    expect(await statusOf(url, `GET / HTTP/1.1\r\nHost: ${host}\r\n`)).toBe(400)
+    await close()
+  })
+
+  it('accepts HTTP/1.0 without Host, and rejects credentials in an absolute target', async () => {
+    const { url, close } = await onNode(async () => new Response('reached'))
+    expect(await statusOf(url, 'GET / HTTP/1.0\r\n')).toBe(200)
+    expect(await statusOf(url, 'GET http://a:b@localhost/ HTTP/1.1\r\nHost: localhost\r\n')).toBe(400)
+    expect(await statusOf(url, 'GET HTTP://localhost/ HTTP/1.1\r\nHost: localhost\r\n')).toBe(200)
+    await close()
+  })
+
+  it('waits for slow readers of a response without collecting listeners', async () => {
+    const chunk = new Uint8Array(256 * 1024)
+    let left = 40
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (left-- > 0 ? controller.enqueue(chunk) : controller.close()),
+    })
+    let highest = 0
+    const listener = toNodeListener(async () => new Response(body))
+    const server = createServer((incoming, outgoing) => {
+      outgoing.on('drain', () => {
+        highest = Math.max(highest, outgoing.listenerCount('close'))
+      })
+      listener(incoming, outgoing)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const response = await fetch(`http://127.0.0.1:${portOf(server)}`)
+    expect((await response.arrayBuffer()).byteLength).toBe(40 * chunk.byteLength)
+    expect(highest).toBeLessThan(8)
+    server.close()
+  })
+})
+
+/** The status of the answer to a request that is written as it is. */
+async function statusOf(url: string, head: string): Promise<number> {
+  using client = await connect(url)
+  await client.write(`${head}\r\n`)
+  const { status } = await client.answer()
+  client.socket.destroy()
+  return status
+}
 
 describe('mounts that do not remove the path', () => {
   const auth = [apiKey('k1')]

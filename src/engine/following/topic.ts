@@ -164,6 +164,8 @@ export class Topic {
     const lastSeq = this.#lastSeq
     const hints = this.#hints
     const events = await this.#read(follower.cursor)
+    // The first commit failed: the task was never stored.
+    if (!events && this.#error) throw this.#error
     if (!events) return 'removed'
     if (events.length > 0) return this.#moved(follower, events)
     // Only an empty page means that there are no more events.
