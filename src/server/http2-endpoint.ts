@@ -74,6 +74,9 @@ function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:[+;]|$)/i.test(contentType)
 }
 
+/** NGHTTP2_INTERNAL_ERROR. Its constant would load `node:http2` at the start. */
+const internalError = 2
+
 /** Streams wait unread until gRPC is loaded. */
 function lazyGrpc(assembly: () => Assembly | undefined, bodyMs: number | undefined): AnswerStream {
   let loaded: AnswerGrpc | undefined
@@ -89,18 +92,21 @@ function lazyGrpc(assembly: () => Assembly | undefined, bodyMs: number | undefin
       return
     }
     loading ??= import('./grpc-endpoint.js').then(({ loadGrpc }) => loadGrpc(assembled, bodyMs))
-    loading.then(
-      (answer) => {
-        loaded = answer
-        if (!stream.destroyed && !stream.closed) answer(stream, headers, connection)
-      },
-      (cause: unknown) => {
-        // The next call tries again.
-        loading = undefined
-        endWith(stream, 13, 'Internal error')
-        for (const { onError } of assembled.handlers.values()) onError(A2AError.from(cause))
-      },
-    )
+    loading
+      .then(
+        (answer) => {
+          loaded = answer
+          if (!stream.destroyed && !stream.closed) answer(stream, headers, connection)
+        },
+        (cause: unknown) => {
+          // The next call tries again.
+          loading = undefined
+          endWith(stream, 13, 'Internal error')
+          for (const { onError } of assembled.handlers.values()) onError(A2AError.from(cause))
+        },
+      )
+      // A rejection here would end the process.
+      .catch(() => stream.close(internalError))
   }
 }
 

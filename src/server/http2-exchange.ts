@@ -144,18 +144,23 @@ export function createHttp2Answer(answer: AnswerExchange, bodyMs = 60_000): Answ
   const unread = new UnreadAnswers()
   const deadlines = new Deadlines()
   return (stream, headers, connection, rawHeaders) => {
+    let exchange: Http2Exchange
     try {
       limitBodyTime(stream, deadlines, bodyMs)
-      const exchange = new Http2Exchange(stream, headers, connection, rawHeaders)
-      const answered = answer(exchange)
-      if (answered instanceof Promise)
-        answered.then(
-          (settled) => writeAnswer(exchange, settled, unread, connection),
-          () => respond(stream, 400),
-        )
-      else writeAnswer(exchange, answered, unread, connection)
+      exchange = new Http2Exchange(stream, headers, connection, rawHeaders)
     } catch {
-      respond(stream, 400)
+      respond(stream, 400) // the request has no valid address
+      return
+    }
+    const write = (settled: Answer) => writeAnswer(exchange, settled, unread, connection)
+    // Handlers of this package do not fail; functions of applications may.
+    const fail = () => respond(stream, 500)
+    try {
+      const answered = answer(exchange)
+      if (answered instanceof Promise) answered.then(write).catch(fail)
+      else write(answered)
+    } catch {
+      fail()
     }
   }
 }

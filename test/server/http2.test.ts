@@ -9,10 +9,18 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http2'
+import { type AddressInfo, createServer } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { type AgentService, agent, apiKey, type ServeOptions, serve, type Task } from 'dragoman'
 import { describe, expect, it } from 'vitest'
+import { v1 } from '../../src/dialects/v1/index.js'
+import type { Assembly } from '../../src/server/assemble.js'
+import { createHttp2Server, type Http2Server } from '../../src/server/http2.js'
+import { createHttp2Endpoint } from '../../src/server/http2-endpoint.js'
+import { createHttp2Answer } from '../../src/server/http2-exchange.js'
 import { echoAgent } from '../../src/testing/echo-agent.js'
+import type { AnswerExchange } from '../../src/transports/exchange.js'
+import { defaultRequestLimits } from '../../src/transports/read-json.js'
 import { eventually } from '../hostile/waiting.js'
 import { certificate, key } from '../matrix/certificate.js'
 
@@ -52,6 +60,21 @@ async function over(options: ServeOptions = {}, served = echoAgent) {
     async [Symbol.asyncDispose]() {
       session.destroy()
       await server.close({ deadlineMs: 0 })
+    },
+  }
+}
+
+/** A connection to these parts of a server alone. */
+async function bare(http2: Pick<Http2Server, 'accept'> & { close(graceMs: number): Promise<void> }) {
+  const listener = createServer((socket) => http2.accept(socket)).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const session = connect(`http://127.0.0.1:${(listener.address() as AddressInfo).port}`) // it listens on TCP
+  return {
+    session,
+    async [Symbol.asyncDispose]() {
+      session.destroy()
+      await http2.close(0)
+      listener.close()
     },
   }
 }
@@ -211,6 +234,39 @@ describe('HTTP/2', () => {
     await once(stream, 'response')
     await eventually(10_000, 'a reset', () => stream.rstCode === constants.NGHTTP2_CANCEL)
     session.destroy()
+  })
+
+  it.each<[string, AnswerExchange]>([
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('broken'))],
+    ['returns nothing', () => undefined as never],
+    ['resolves to nothing', () => Promise.resolve(undefined as never)],
+  ])('answers 500 if the application %s, and 400 without a valid address', async (_, answer) => {
+    await using at = await bare(createHttp2Server(createHttp2Answer(answer)))
+    expect((await read(at.session.request({ ':path': '/' }))).headers[':status']).toBe(500)
+    const twoHosts = { ':path': '/', ':authority': 'one.example', host: 'other.example' }
+    expect((await read(at.session.request(twoHosts))).headers[':status']).toBe(400)
+  })
+
+  it('resets the first call of gRPC if its answer throws, and goes on', async () => {
+    const broken = () => {
+      throw new Error('broken')
+    }
+    const handler = { dialects: [v1], limits: defaultRequestLimits, onError: broken, observe: broken }
+    const assembly = { handlers: new Map([['', handler]]), admit: broken } as unknown as Assembly
+    await using at = await bare(
+      createHttp2Endpoint({ answer: broken, assembly: () => assembly, hasGrpc: true, deadlines: undefined }),
+    )
+    const grpc = { ':method': 'POST', ':path': '/lf.a2a.v1.A2AService/GetTask', 'content-type': 'application/grpc' }
+    for (let calls = 0; calls < 2; calls++) {
+      const stream = at.session.request(grpc)
+      await assert.rejects(once(stream, 'response'), /INTERNAL_ERROR/)
+    }
   })
 
   it('reads the content type of gRPC exactly', async () => {
