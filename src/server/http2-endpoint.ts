@@ -81,9 +81,9 @@ const internalError = 2
 function lazyGrpc(assembly: () => Assembly | undefined, bodyMs: number | undefined): AnswerStream {
   let loaded: AnswerGrpc | undefined
   let loading: Promise<AnswerGrpc> | undefined
-  return (stream, headers, connection) => {
+  return (stream, headers, connection, rawHeaders) => {
     if (loaded) {
-      loaded(stream, headers, connection)
+      loaded(stream, headers, connection, rawHeaders)
       return
     }
     const assembled = assembly()
@@ -96,7 +96,7 @@ function lazyGrpc(assembly: () => Assembly | undefined, bodyMs: number | undefin
       .then(
         (answer) => {
           loaded = answer
-          if (!stream.destroyed && !stream.closed) answer(stream, headers, connection)
+          if (!stream.destroyed && !stream.closed) answer(stream, headers, connection, rawHeaders)
         },
         (cause: unknown) => {
           // The next call tries again.

@@ -6,6 +6,7 @@ import type { Connection } from '../model/connection.js'
 import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import type { Exchange } from '../transports/exchange.js'
+import { NodeHeaders } from '../transports/node-headers.js'
 import { BodyInterrupted, readBefore, tooLarge } from '../transports/read-json.js'
 import type { HeaderReader } from '../transports/transport.js'
 import { canHaveBody, limitedBody, requestInit } from './fetch.js'
@@ -111,62 +112,6 @@ export class NodeExchange extends AddressedExchange implements Exchange {
   get callerKey(): string {
     return callerKey(this.#connection?.caller, this.incoming.socket.remoteAddress)
   }
-}
-
-/**
- * Of these headers Node.js keeps the first value only. A proxy may have checked another one. Requests with two `Host` or
- * `Content-Length` do not arrive here.
- */
-const singleHeaders: ReadonlySet<string> = new Set([
-  'age',
-  'authorization',
-  'content-type',
-  'etag',
-  'expires',
-  'from',
-  'if-modified-since',
-  'if-unmodified-since',
-  'last-modified',
-  'location',
-  'max-forwards',
-  'proxy-authorization',
-  'referer',
-  'retry-after',
-  'server',
-  'user-agent',
-])
-
-interface ReceivedHeaders {
-  readonly headers: NodeJS.ReadOnlyDict<string | string[]>
-  /** Names and values in turn. */
-  readonly rawHeaders: readonly string[]
-}
-
-/** The headers of a request, as `Headers` joins them. */
-export class NodeHeaders implements HeaderReader {
-  readonly #incoming: ReceivedHeaders
-
-  constructor(incoming: ReceivedHeaders) {
-    this.#incoming = incoming
-  }
-
-  get(name: string): string | null {
-    const lower = name.toLowerCase()
-    const value = this.#incoming.headers[lower]
-    if (typeof value !== 'string') return null
-    return singleHeaders.has(lower) ? joined(this.#incoming.rawHeaders, lower) : value
-  }
-}
-
-/** All values of a header, as `Headers` joins them. `headers` alternates names and values. */
-function joined(headers: readonly string[], lower: string): string {
-  let values: string | undefined
-  for (let place = 0; place < headers.length; place += 2) {
-    const name = headers[place]
-    if (name?.length !== lower.length || (name !== lower && name.toLowerCase() !== lower)) continue
-    values = values === undefined ? (headers[place + 1] ?? '') : `${values}, ${headers[place + 1]}`
-  }
-  return values ?? ''
 }
 
 /**

@@ -2,6 +2,7 @@
  * The server rejects every call without a valid credential: every operation of every dialect over every binding, with
  * no credentials and with bad ones; paths that are similar to public ones. The test lists all public paths.
  */
+import { connect as connectSocket } from 'node:net'
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { apiKey, jwt, type Served, serve } from 'dragoman'
 import { generateSigningKey } from 'dragoman/server'
@@ -146,6 +147,57 @@ describe.each(grpcRoutes().map((way) => [way.name, way] as const))('%s over gRPC
   it('accepts a valid credential', async () => {
     const outcome = await call(good).catch(() => ({ code: status.OK }))
     expect(status[outcome.code]).not.toBe('UNAUTHENTICATED')
+  })
+})
+
+describe('two headers `authorization` over gRPC', () => {
+  const frame = (type: number, flags: number, body: Buffer, stream = 1) =>
+    Buffer.concat([Buffer.from([0, body.length >> 8, body.length, type, flags, 0, 0, 0, stream]), body])
+  /** Lengths from 127 on take further bytes (RFC 7541, 5.1). */
+  const literal = (text: string) => {
+    const bytes = Buffer.from(text)
+    if (bytes.length < 127) return Buffer.concat([Buffer.from([bytes.length]), bytes])
+    const rest = bytes.length - 127
+    return Buffer.concat([Buffer.from([127, (rest & 127) | 128, rest >> 7]), bytes])
+  }
+  const hello = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, Buffer.alloc(0), 0)])
+
+  /** Lists the tasks, until the stream has ended. Client libraries do not send such headers. */
+  async function call(tokens: readonly string[]): Promise<void> {
+    const headers = [
+      [':method', 'POST'],
+      [':scheme', 'http'],
+      [':path', '/lf.a2a.v1.A2AService/ListTasks'],
+      [':authority', 'localhost'],
+      ['content-type', 'application/grpc'],
+      ['te', 'trailers'],
+      ...tokens.map((given) => ['authorization', `Bearer ${given}`]),
+    ].flatMap(([name = '', value = '']) => [Buffer.from([0x10]), literal(name), literal(value)])
+    const socket = connectSocket(Number(new URL(served.url).port), '127.0.0.1')
+    socket.write(Buffer.concat([hello, frame(1, 4, Buffer.concat(headers)), frame(0, 1, Buffer.alloc(5))]))
+    let received = Buffer.alloc(0)
+    for await (const piece of socket) {
+      received = Buffer.concat([received, piece])
+      while (received.length >= 9 && received.length >= 9 + received.readUIntBE(0, 3)) {
+        const isEnd = received[3] === 1 && ((received[4] ?? 0) & 1) === 1
+        received = received.subarray(9 + received.readUIntBE(0, 3))
+        if (isEnd) return // closes the socket
+      }
+    }
+    throw new Error('The connection was closed')
+  }
+
+  it(proves('R-SEC-2', 'are refused, whichever of them is good'), async () => {
+    reached.length = 0
+    await call([goodToken])
+    expect(reached).toEqual(['listTasks'])
+    for (const tokens of [
+      [goodToken, 'bad'],
+      ['bad', goodToken],
+      [goodToken, goodToken],
+    ])
+      await call(tokens)
+    expect(reached).toEqual(['listTasks'])
   })
 })
 

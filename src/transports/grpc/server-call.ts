@@ -2,10 +2,12 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Deadlines } from '../deadlines.js'
+import { NodeHeaders, type ReceivedHeaders } from '../node-headers.js'
 import { type OutputConnection, StreamOutput } from '../stream-output.js'
 import type { HeaderReader } from '../transport.js'
 import { acceptedEncodings, RequestReader } from './request-reader.js'
 import { type CallStatus, detailsTrailer, statusCodes } from './status.js'
+import { readTimeout } from './timeout.js'
 
 /** The HTTP/2 connection of a call. */
 export interface GrpcConnection extends OutputConnection {
@@ -15,6 +17,10 @@ export interface GrpcConnection extends OutputConnection {
   requestBytes: number
   /** Whether incomplete requests hold too much, and the given bytes of one of them are not all of it. */
   isOverloaded(own: number): boolean
+}
+
+interface CallHeaders extends ReceivedHeaders {
+  readonly headers: IncomingHttpHeaders
 }
 
 /** Limits of every call of a server. */
@@ -55,9 +61,10 @@ export class ServerCall {
   #isOver = false
   #trailers: OutgoingHttpHeaders = okTrailers
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: GrpcConnection, limits: CallLimits) {
+  constructor(stream: ServerHttp2Stream, received: CallHeaders, connection: GrpcConnection, limits: CallLimits) {
+    const { headers } = received
     this.path = headers[':path'] ?? ''
-    this.headers = metadataOf(headers)
+    this.headers = new CallMetadata(received)
     this.connection = connection
     this.output = new StreamOutput(stream, connection)
     this.#stream = stream
@@ -198,15 +205,10 @@ export class ServerCall {
 }
 
 /** The headers of a request, as gRPC metadata. Several values of one name are a list (R-SVC-2). */
-function metadataOf(headers: IncomingHttpHeaders): HeaderReader {
-  return {
-    get(name) {
-      // Most names are in lower case already.
-      const value = headers[name] ?? headers[name.toLowerCase()]
-      if (value === undefined) return null
-      const text = typeof value === 'string' ? value : value.join(', ')
-      return /-bin$/i.test(name) ? decodeBinary(text) : text
-    },
+class CallMetadata extends NodeHeaders {
+  override get(name: string): string | null {
+    const text = super.get(name)
+    return text !== null && /-bin$/i.test(name) ? decodeBinary(text) : text
   }
 }
 
@@ -214,15 +216,6 @@ function metadataOf(headers: IncomingHttpHeaders): HeaderReader {
 function decodeBinary(values: string): string {
   const decoded = values.split(',').map((value) => Buffer.from(value.trim(), 'base64').toString())
   return decoded.join(', ')
-}
-
-const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 0.001, n: 0.000_001 }
-
-/** Undefined if the value is invalid. */
-function readTimeout(value: string): number | undefined {
-  const [, digits, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? []
-  const factor = unitMs[unit]
-  return digits === undefined || factor === undefined ? undefined : Number(digits) * factor
 }
 
 function trailersOf({ code, message, details, challenge }: CallStatus): OutgoingHttpHeaders {

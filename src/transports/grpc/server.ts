@@ -50,7 +50,13 @@ export interface GrpcServerOptions {
 }
 
 /** Answers a stream whose content type is that of gRPC. */
-export type AnswerGrpc = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: GrpcConnection) => void
+export type AnswerGrpc = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  connection: GrpcConnection,
+  /** Names and values in turn. */
+  rawHeaders: readonly string[],
+) => void
 
 /** One rpc of one dialect. */
 interface ServerRpc {
@@ -93,13 +99,13 @@ export function createGrpcServer(options: GrpcServerOptions): AnswerGrpc {
     requestMs: options.requestMs ?? 60_000,
     deadlines: new Deadlines(),
   }
-  return (stream, headers, connection) => {
+  return (stream, headers, connection, rawHeaders) => {
     if (headers[':method'] !== 'POST') {
       const status = { 'grpc-status': String(statusCodes.INTERNAL), 'grpc-message': encodeURI('Use the method POST') }
       stream.respond({ ':status': 405, allow: 'POST', ...status }, { endStream: true })
       return
     }
-    const call = new ServerCall(stream, headers, connection, callLimits)
+    const call = new ServerCall(stream, { headers, rawHeaders }, connection, callLimits)
     if (!admit) {
       enter(options, routes, call, anonymous)
       return
