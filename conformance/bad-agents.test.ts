@@ -47,18 +47,18 @@ describe.each(bindings)('an agent that does not behave, over %s,', (binding) => 
   })
 
   it.each(unspeakable)(
-    proves('R-TASK-7', 'is refused when it begins with what cannot be sent: %s'),
+    proves('R-TASK-7', 'is refused when its first value is invalid: %s'),
     inTime,
     async (_what, value) => {
       await using server = await testServer(yielding(value))
       const refusal = await server.over(binding).refusal('SendMessage', { message: userMessage('go') })
       expect(refusal.reason).toBe('INVALID_AGENT_RESPONSE')
-      expect(refusal.message).toMatch(/^The agent answered with what cannot be sent: [A-Z]/)
+      expect(refusal.message).toMatch(/^The agent yielded an invalid value: [A-Z]/)
     },
   )
 
   it.each(unspeakable)(
-    proves('R-TASK-7', 'fails the task, and ends its streams, when it goes on with what cannot be sent: %s'),
+    proves('R-TASK-7', 'fails the task, and ends its streams, when a later value is invalid: %s'),
     inTime,
     async (_what, value) => {
       await using server = await testServer(yielding('a start', value))
@@ -68,7 +68,7 @@ describe.each(bindings)('an agent that does not behave, over %s,', (binding) => 
       const { tasks } = await client.call<{ tasks: Task[] }>('ListTasks')
       expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_FAILED'])
       expect(tasks[0]?.status.message?.parts).toEqual([
-        { text: expect.stringMatching(/^The agent answered with what cannot be sent: [A-Z]/) },
+        { text: expect.stringMatching(/^The agent yielded an invalid value: [A-Z]/) },
       ])
     },
   )

@@ -77,7 +77,7 @@ describe('an answer', () => {
     ['that is too long', 'refused', (call) => raw(call, Buffer.alloc(11 * megabyte, 0x20))],
     ['that never ends', 'refused', endless],
     ['that is a decompression bomb', 'refused', (call) => raw(call, bomb, { 'content-encoding': 'gzip' })],
-    ['with a wrong Content-Encoding', 'unreachable', (call) => raw(call, '{}', { 'content-encoding': 'gzip' })],
+    ['with a wrong Content-Encoding', 'bad-answer', (call) => raw(call, '{}', { 'content-encoding': 'gzip' })],
     ['that ends early', 'unreachable', (call) => breakOff(call)],
     ['that ends before its first byte', 'unreachable', ({ response }) => response.destroy()],
     ['that never arrives', 'timeout', () => undefined],
