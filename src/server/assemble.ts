@@ -25,7 +25,7 @@ import { createCardSigning } from './card-forms.js'
 import { createCors } from './cors.js'
 import { toFetch } from './fetch.js'
 import { createReadiness } from './health.js'
-import { createHostCheck, createOriginCheck } from './hosts.js'
+import { createHostCheck, createOriginCheck, type HostCheck } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { settleLimits } from './limits.js'
 import { type Agents, type Mount, mountsOf, portNames, reserved } from './mounts.js'
@@ -65,6 +65,8 @@ export interface Assembly extends FetchHandler {
   readonly handlers: ReadonlyMap<string, BindingHandler>
   /** Authenticates a request. Absent: every caller is `anonymous`. */
   readonly admit: Admit | undefined
+  /** Absent: calls may name any host. */
+  readonly isOwnHost: HostCheck | undefined
   /** Returns the current card of each agent for registries, by mount path. */
   readonly registered: ReadonlyMap<string, () => Promise<object>>
 }
@@ -147,6 +149,7 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
     services: shared.services,
     push: push.operations,
     admit,
+    isOwnHost: options.allowedHosts && isOwnHost,
     handlers: new Map(members.map(({ mount, handler }) => [mount.path, handler])),
     registered: new Map(
       members.flatMap(({ mount, cards }) => (cards.first.registered ? [[mount.path, registeredIn(cards)]] : [])),

@@ -4,9 +4,13 @@ import { type AgentService, anonymous, type CallContext } from '../model/service
 import type { AnswerGrpc } from '../transports/grpc/server.js'
 import type { BindingHandler } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
+import { hostFault } from './hosts.js'
 import { callerKey, certificateOf, UnreadAnswers } from './peer-connection.js'
 
-export async function loadGrpc({ handlers, admit }: Assembly, requestMs: number | undefined): Promise<AnswerGrpc> {
+export async function loadGrpc(
+  { handlers, admit, isOwnHost }: Assembly,
+  requestMs: number | undefined,
+): Promise<AnswerGrpc> {
   const { createGrpcServer } = await import('../transports/grpc/server.js')
   const byTenant = endpointsByTenant(handlers)
   const [any] = handlers.values()
@@ -16,6 +20,12 @@ export async function loadGrpc({ handlers, admit }: Assembly, requestMs: number 
     dialects: any.dialects,
     requestMs,
     endpointOf: (tenant) => byTenant.get(tenant) ?? byTenant.get(undefined),
+    ...(isOwnHost && {
+      hostFault: (headers) => {
+        const authority = headers.get(':authority') ?? headers.get('host') ?? ''
+        return hostFault({ authority, headers }, isOwnHost)
+      },
+    }),
     ...(admit && {
       admit: (headers, { socket, address }) =>
         admit({ headers, url: 'grpc://localhost/', certificate: () => certificateOf(socket), address }),

@@ -58,7 +58,10 @@ function isFixedHost(host: string): boolean {
 }
 
 /** The reason to refuse a request by its target and its `Host`; undefined if both name this server. */
-export function hostFault({ authority, headers }: Exchange, isOwnHost: HostCheck): string | undefined {
+export function hostFault(
+  { authority, headers }: Pick<Exchange, 'authority' | 'headers'>,
+  isOwnHost: HostCheck,
+): string | undefined {
   if (!isOwnHost(authority)) return notAllowed(authority)
   const host = headers.get('host')
   return host === null || isOwnHost(host) ? undefined : notAllowed(host)

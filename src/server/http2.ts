@@ -12,6 +12,7 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { GrpcConnection } from '../transports/grpc/server-call.js'
+import { readTimeout } from '../transports/grpc/timeout.js'
 import type { UnreadCount } from '../transports/stream-output.js'
 import type { Deadlines } from './listener.js'
 
@@ -112,10 +113,16 @@ function sliceFor(readMs: number, minReadRate: number): number {
 /** Bytes of incomplete requests on one connection. Further requests that come in pieces are refused. */
 const maxRequestBytes = 64 * 1024 * 1024
 
-/** Rapid resets that one connection may send: a burst, and a rate per second. */
-const burst = 100
-const perSecond = 10
+/**
+ * Rapid resets that one connection may send: a burst, and a rate per second. Node.js closes connections with more than
+ * 1000 and 33 resets of any kind, with another code: this limit has to be lower. Resets are counted here
+ * when their streams have closed, which is later.
+ */
+const burst = 500
+const perSecond = 30
 const rapidMs = 1000
+/** Resets at the deadline of a call count if the deadline is shorter. */
+const minTimeoutMs = 20
 
 export class Http2Connection implements GrpcConnection {
   readonly socket: Socket
@@ -190,7 +197,7 @@ export class Http2Connection implements GrpcConnection {
       this.#lastUseMs = now
       // Clients and servers also use NO_ERROR when the response is complete. `aborted` means that it is not.
       const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted
-      if (isReset && now - openedMs < rapidMs) this.#countReset(now)
+      if (isReset && isRapid(now - openedMs, headers['grpc-timeout'])) this.#countReset(now)
     })
     // The client may have reset the stream in the same packet. It then accepts no response.
     if (stream.destroyed || stream.closed) return
@@ -204,8 +211,7 @@ export class Http2Connection implements GrpcConnection {
 
   /**
    * Limits requests that a client opens and resets at once (HTTP/2 rapid reset), which the limit on concurrent streams
-   * does not count. A connection beyond the limit is closed with ENHANCE_YOUR_CALM. Calls that are cancelled more than a
-   * second after their start do not count.
+   * does not count. A connection beyond the limit is closed with ENHANCE_YOUR_CALM.
    */
   #countReset(now: number): void {
     this.#resetsLeft = Math.min(burst, this.#resetsLeft + ((now - this.#lastResetMs) / 1000) * perSecond) - 1
@@ -219,6 +225,13 @@ export class Http2Connection implements GrpcConnection {
       this.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
     })
   }
+}
+
+/** Calls that are cancelled more than a second after their start, or at their own deadline, do not count. */
+export function isRapid(elapsedMs: number, timeout: string | string[] | undefined): boolean {
+  if (elapsedMs >= rapidMs) return false
+  const timeoutMs = timeout === undefined ? undefined : readTimeout(String(timeout))
+  return timeoutMs === undefined || timeoutMs < minTimeoutMs || elapsedMs < timeoutMs
 }
 
 /** Limit of the unread stream messages of one connection, in bytes. */

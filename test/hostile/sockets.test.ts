@@ -268,7 +268,7 @@ describe('HTTP/2 without TLS', () => {
           return session.destroyed
         })
         assert.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM)
-        assert.ok(opened >= 100, `${opened} streams were opened`)
+        assert.ok(opened >= 500, `${opened} streams were opened`)
       }
       await assertServing(served)
     },
@@ -296,10 +296,10 @@ describe('HTTP/2 without TLS', () => {
     session.destroy()
   })
 
-  it('is kept when a hundred calls are cancelled at once', async () => {
+  it('is kept when 500 calls are cancelled at once', async () => {
     await using served = await serve(echoAgent)
     const session = connectHttp2(served.url)
-    const ended = Array.from({ length: 100 }, () => {
+    const ended = Array.from({ length: 500 }, () => {
       const stream = session.request(getTask)
       stream.on('error', () => undefined)
       stream.close(constants.NGHTTP2_CANCEL)

@@ -1,4 +1,6 @@
 /** Accepted `Host` names: pages on names that resolve to this machine get no answer (DNS rebinding). */
+import { once } from 'node:events'
+import { connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
 import { agent, apiKey, type ServeOptions, serve } from 'dragoman'
 import { serveRegistry } from 'dragoman/registry'
 import { type AuditEntry, createHandler } from 'dragoman/server'
@@ -82,6 +84,31 @@ describe('a server without auth on loopback', () => {
       },
     })
     expect(entries).toMatchObject([{ agent: '', outcome: 'PERMISSION_DENIED', peer: '127.0.0.1' }])
+  })
+
+  it('checks the host of gRPC calls, before their rpc and their credentials', async () => {
+    const entries: AuditEntry[] = []
+    await using server = await served({
+      auth: [apiKey('k')],
+      advanced: { allowedHosts: ['other.example'], audit: (entry) => entries.push(entry) },
+    })
+    const session = connectHttp2(server.url)
+    const call = async (hosts: OutgoingHttpHeaders, rpc = 'ListTasks') => {
+      const head = { ':method': 'POST', ':path': `/lf.a2a.v1.A2AService/${rpc}`, 'content-type': 'application/grpc' }
+      const stream = session.request({ ...head, ...hosts })
+      stream.end(Buffer.alloc(5))
+      const [headers] = await once(stream, 'response')
+      return [headers['grpc-status'], decodeURIComponent(headers['grpc-message'])]
+    }
+    const refused = ['7', expect.stringMatching(/^Host not allowed: rebound\.example\. .*`allowedHosts`/)]
+    expect(await call({ ':authority': 'rebound.example' })).toEqual(refused)
+    expect(entries).toMatchObject([{ outcome: 'PERMISSION_DENIED', peer: '127.0.0.1' }])
+    expect(await call({ ':authority': 'rebound.example' }, 'Sing')).toEqual(refused)
+    expect(await call({ host: 'rebound.example' })).toEqual(refused)
+    expect(await call({ ':authority': 'localhost', host: 'rebound.example' })).toEqual(refused)
+    for (const host of ['localhost', 'other.example:8001', '[::1]:8001'])
+      expect((await call({ ':authority': host }))[0], host).toBe('16')
+    session.destroy()
   })
 
   it('accepts the host of its public address, and those of `allowedHosts`', async () => {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { v1 } from '../../dialects/v1/index.js'
 import { A2AError } from '../../model/errors.js'
 import type { AgentService } from '../../model/service.js'
-import { type AnswerStream, createHttp2Server } from '../../server/http2.js'
+import { type AnswerStream, createHttp2Server, isRapid } from '../../server/http2.js'
 import { gate, until } from '../../testing/wait.js'
 import { Deadlines } from '../deadlines.js'
 import { defaultRequestLimits } from '../read-json.js'
@@ -396,6 +396,20 @@ describe('an HTTP/2 connection', () => {
     assert.match(String(failure), /ENHANCE_YOUR_CALM|NGHTTP2/)
     expect(statusIn(await call(at.session, {}, [framed(request())]))).toEqual([statusCodes.OK, ''])
   })
+})
+
+it.each([
+  [999, undefined, true],
+  [1000, undefined, false],
+  [99, '100m', true],
+  [100, '100m', false],
+  [999, '2S', true],
+  [20, '20m', false],
+  [500, '19m', true],
+  [500, '0S', true],
+  [500, 'soon', true],
+])('counts a reset after %i ms of a call with the timeout %s as rapid: %s', (elapsedMs, timeout, expected) => {
+  expect(isRapid(elapsedMs, timeout)).toBe(expected)
 })
 
 it('keeps nothing of a far deadline that is removed', () => {

@@ -64,7 +64,7 @@ export class ServerCall {
   constructor(stream: ServerHttp2Stream, received: CallHeaders, connection: GrpcConnection, limits: CallLimits) {
     const { headers } = received
     this.path = headers[':path'] ?? ''
-    this.headers = new CallMetadata(received)
+    this.headers = metadataOf(received)
     this.connection = connection
     this.output = new StreamOutput(stream, connection)
     this.#stream = stream
@@ -205,10 +205,13 @@ export class ServerCall {
 }
 
 /** The headers of a request, as gRPC metadata. Several values of one name are a list (R-SVC-2). */
-class CallMetadata extends NodeHeaders {
-  override get(name: string): string | null {
-    const text = super.get(name)
-    return text !== null && /-bin$/i.test(name) ? decodeBinary(text) : text
+function metadataOf(received: ReceivedHeaders): HeaderReader {
+  const headers = new NodeHeaders(received)
+  return {
+    get(name) {
+      const text = headers.get(name)
+      return text !== null && /-bin$/i.test(name) ? decodeBinary(text) : text
+    },
   }
 }
 

@@ -36,6 +36,8 @@ export interface GrpcServerOptions {
   readonly dialects: readonly Dialect[]
   /** Finds the agent of a call by its tenant: gRPC has no paths below an address. */
   readonly endpointOf: (tenant: string | undefined) => BindingHandler | undefined
+  /** The reason to refuse a call by its host, before authentication. Absent: calls may name any host. */
+  readonly hostFault?: (headers: HeaderReader) => string | undefined
   /** Authenticates a call by its metadata and its connection. Absent: every caller is `anonymous`. */
   readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => AuthResult | Promise<AuthResult>
   readonly limits: RequestLimits
@@ -106,6 +108,12 @@ export function createGrpcServer(options: GrpcServerOptions): AnswerGrpc {
       return
     }
     const call = new ServerCall(stream, { headers, rawHeaders }, connection, callLimits)
+    const fault = options.hostFault?.(call.headers)
+    if (fault !== undefined) {
+      if (routes.has(call.path)) refuse(options, routes, call, { refused: new A2AError('PERMISSION_DENIED', fault) })
+      else call.end({ code: statusCodes.PERMISSION_DENIED, message: fault })
+      return
+    }
     if (!admit) {
       enter(options, routes, call, anonymous)
       return
