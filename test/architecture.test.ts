@@ -75,6 +75,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores/memory.ts',
   ],
   'orchestrator/': ['model/', 'engine/', 'client/', 'telemetry/tracing.ts'],
+  'integrations/': [
+    'model/',
+    'client/',
+    'engine/agent.ts',
+    'engine/yields.ts',
+    'server/endpoints.ts',
+    'transports/exchange.ts',
+    'transports/sse.ts',
+  ],
   'index.ts': ['model/', 'stores/', 'engine/', 'auth/', 'client/', 'server/'],
   'registry/': [
     'model/',
@@ -126,6 +135,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'registry/index.ts',
     'client/index.ts',
     'console/index.ts',
+    'integrations/',
     'orchestrator/index.ts',
     'stores/sqlite/index.ts',
     'stores/postgres/index.ts',

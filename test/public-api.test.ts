@@ -104,6 +104,12 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'until',
     'userMessage',
   ],
+  './ai-sdk': [],
+  './mcp': [],
+  './ag-ui': [],
+  './openai': [],
+  './langgraph': [],
+  './openai-agents': [],
 }
 
 const importers: Readonly<Record<string, () => Promise<object>>> = {

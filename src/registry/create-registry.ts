@@ -16,7 +16,7 @@ import { toNodeListener } from '../server/node.js'
 import { useStore } from '../server/open-store.js'
 import { type ConnectionOptions, connectionOptions, portOptions, rateLimit, storeOption } from '../server/options.js'
 import type { CompleteStore, Store } from '../stores/store.js'
-import { type Answer, type AnswerExchange, type Exchange, withHeaders } from '../transports/exchange.js'
+import { type AnswerExchange, type Exchange, type HttpAnswer, withHeaders } from '../transports/exchange.js'
 import { createAdmission, type RegistryRates } from './admission.js'
 import type { ProbeOptions } from './prober.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
@@ -160,7 +160,7 @@ function createAnswer(groups: readonly RouteGroup[], deps: AnswerDeps): AnswerEx
   const isAllowedOrigin = (origin: string | null) =>
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
-  const answer = async (group: RouteGroup, exchange: Exchange): Promise<Answer> => {
+  const answer = async (group: RouteGroup, exchange: Exchange): Promise<HttpAnswer> => {
     const fault = isOwnHost && hostFault(exchange, isOwnHost)
     if (fault !== undefined) throw new RegistryError('FORBIDDEN', fault)
     // Browsers let any web page send simple requests, such as forms, to any address.

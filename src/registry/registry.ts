@@ -4,7 +4,7 @@ import type { AgentKey, InstanceKey } from '../registry-client/registry-messages
 import { requireRecords } from '../stores/complete-store.js'
 import type { RecordStore } from '../stores/records.js'
 import type { Store } from '../stores/store.js'
-import type { Answer } from '../transports/exchange.js'
+import type { HttpAnswer } from '../transports/exchange.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { CardRules } from './accept-card.js'
 import { Catalog } from './catalog.js'
@@ -59,7 +59,7 @@ export interface RegistryCore extends Publications {
   /** Reads an instance with its card; undefined if it does not exist. */
   read(key: InstanceKey): Promise<InstanceDocument | undefined>
   history(key: InstanceKey): Promise<readonly ProbeReport[]>
-  watch(options: WatchOptions): Answer
+  watch(options: WatchOptions): HttpAnswer
   /** Removes expired records. Runs periodically; tests with a manual clock call it. */
   sweep(): Promise<void>
   /** Runs due probes. Runs periodically; tests call it. */

@@ -5,7 +5,7 @@
 import { RegistryError } from '../registry-client/registry-error.js'
 import type { RegistryEvent } from '../registry-client/registry-messages.js'
 import type { RecordChange, RecordStore } from '../stores/records.js'
-import type { Answer } from '../transports/exchange.js'
+import type { HttpAnswer } from '../transports/exchange.js'
 import { frame, type Heartbeats, SseFeed, sseHeaders } from '../transports/sse.js'
 import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'
 import type { RegistryLimits } from './registry-limits.js'
@@ -43,7 +43,7 @@ export class Watches {
     this.#deps = deps
   }
 
-  open(options: WatchOptions): Answer {
+  open(options: WatchOptions): HttpAnswer {
     const { heartbeats, onFailure } = this.#deps
     this.#assertCapacity(options.callerKey)
     const watcher = new Watcher(this.#deps, this.#reading, options)

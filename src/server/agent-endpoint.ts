@@ -8,7 +8,7 @@ import { isObject } from '../model/is-object.js'
 import { anonymous, type Caller } from '../model/service.js'
 import { readTraceContext } from '../model/trace-context.js'
 import { refusedCall } from '../transports/call-record.js'
-import { type Answer, type Exchange, jsonHeaders, withHeaders } from '../transports/exchange.js'
+import { type Exchange, type HttpAnswer, jsonHeaders, withHeaders } from '../transports/exchange.js'
 import { createJsonRpcServer, type JsonRpcServer, maxPeekBytes } from '../transports/jsonrpc/server.js'
 import { assertJson, parseJson } from '../transports/read-json.js'
 import { createRestServer, type RestTarget } from '../transports/rest/server.js'
@@ -41,7 +41,7 @@ interface EndpointDeps {
  * Answers a request by its path below the mount, which begins with a slash or is empty. A `caller` that a route has
  * authenticated is neither authenticated nor counted again.
  */
-export type AgentEndpoint = (exchange: Exchange, path: string, caller?: Caller) => Answer | Promise<Answer>
+export type AgentEndpoint = (exchange: Exchange, path: string, caller?: Caller) => HttpAnswer | Promise<HttpAnswer>
 
 /** A call whose caller is not authenticated yet. */
 interface PendingCall {
@@ -81,7 +81,7 @@ export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
     return tenant === undefined ? { caller, address } : { caller, address, tenant }
   }
 
-  const refuse = async ({ exchange, target, tenant }: PendingCall, refusal: Refused): Promise<Answer> => {
+  const refuse = async ({ exchange, target, tenant }: PendingCall, refusal: Refused): Promise<HttpAnswer> => {
     const { refused, challenge, caller } = refusal
     handler.onError(refused)
     if (handler.observe) {
@@ -93,7 +93,7 @@ export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
     const answer = await target.refuse(exchange, refused)
     return challenge === undefined ? answer : withHeaders(answer, { 'www-authenticate': challenge })
   }
-  const enter = (pending: PendingCall, admission: AuthResult): Answer | Promise<Answer> => {
+  const enter = (pending: PendingCall, admission: AuthResult): HttpAnswer | Promise<HttpAnswer> => {
     const { exchange, path, target, tenant } = pending
     if (isRefused(admission)) return refuse(pending, admission)
     // For callers that may not use a tenant, its name is a path that does not exist.
@@ -101,7 +101,7 @@ export function createAgentEndpoint(deps: EndpointDeps): AgentEndpoint {
       return targetOf(exchange.method, path).answer(exchange, incomingOf(exchange, admission))
     return target.answer(exchange, incomingOf(exchange, admission, tenant))
   }
-  const authenticate = (pending: PendingCall, verify: Admit): Answer | Promise<Answer> => {
+  const authenticate = (pending: PendingCall, verify: Admit): HttpAnswer | Promise<HttpAnswer> => {
     const fail = (caught: unknown) => refuse(pending, { refused: A2AError.from(caught) })
     try {
       const admission = verify(new ExchangeCredentials(pending.exchange))
@@ -152,9 +152,9 @@ interface CallTarget {
   readonly isNotFound?: true
   /** Absent if the body decides it, or if no binding serves the path. */
   readonly binding?: Binding
-  answer(exchange: Exchange, call: IncomingCall): Answer | Promise<Answer>
+  answer(exchange: Exchange, call: IncomingCall): HttpAnswer | Promise<HttpAnswer>
   /** Encodes the error in the caller's dialect. */
-  refuse(exchange: Exchange, error: A2AError): Answer | Promise<Answer>
+  refuse(exchange: Exchange, error: A2AError): HttpAnswer | Promise<HttpAnswer>
 }
 
 /** Finds the target by method and path; for unknown paths one that answers "not found". */
@@ -245,7 +245,7 @@ function notFoundTarget({ observe }: BindingHandler, place: string, refuse: Call
 }
 
 /** JSON-RPC sends errors with status 200; on a path without a binding the status must be 404. */
-async function refuseWithout(rpc: JsonRpcServer | undefined, exchange: Exchange, error: A2AError): Promise<Answer> {
+async function refuseWithout(rpc: JsonRpcServer | undefined, exchange: Exchange, error: A2AError): Promise<HttpAnswer> {
   const answer = await rpc?.refuse(exchange, error)
   if (!answer) return { status: 404, headers: jsonHeaders }
   return answer.status === 200 ? { ...answer, status: 404 } : answer
@@ -257,7 +257,7 @@ function isVisit({ method, headers }: Exchange, path: string): boolean {
   return isRoot && (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
 }
 
-function frontPage({ name, description, supportedInterfaces }: AgentCard, url: string): Answer {
+function frontPage({ name, description, supportedInterfaces }: AgentCard, url: string): HttpAnswer {
   const [title, words, card] = [name, description, `${url}/.well-known/agent-card.json`].map(escaped)
   const interfaces = supportedInterfaces.map(
     ({ protocolBinding, protocolVersion, url: at }) =>

@@ -1,5 +1,5 @@
 /** Cross-origin requests: lets pages of the configured origins call the agents and read the responses. */
-import { type Answer, type AnswerHeaders, type Exchange, withHeaders } from '../transports/exchange.js'
+import { type AnswerHeaders, type Exchange, type HttpAnswer, withHeaders } from '../transports/exchange.js'
 import { parameterHeaders } from '../transports/transport.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
 
@@ -31,7 +31,7 @@ export function createCors({ origins, credentialHeaders }: CorsOptions): AddCors
     const origin = headers.get('origin')
     return origin !== null && allowed.has(origin) ? { 'access-control-allow-origin': origin } : {}
   }
-  const addTo = (answered: Answer, exchange: Exchange): Answer => {
+  const addTo = (answered: HttpAnswer, exchange: Exchange): HttpAnswer => {
     const { vary, 'access-control-expose-headers': own } = answered.headers
     return withHeaders(answered, {
       ...originFor(exchange),

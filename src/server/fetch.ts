@@ -1,6 +1,6 @@
 /** Exchanges on `Request` and `Response`, for hosts such as Deno, Bun, Next.js and Hono, and for routes. */
 import type { Connection } from '../model/connection.js'
-import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
+import type { AnswerExchange, Exchange, HttpAnswer } from '../transports/exchange.js'
 import { bodyFailure, readBefore, readBody, tooLarge } from '../transports/read-json.js'
 import { highWaterMark, SseFeed, type SseSink } from '../transports/sse.js'
 import type { HeaderReader } from '../transports/transport.js'
@@ -121,24 +121,24 @@ export function toFetch(answer: AnswerExchange): Fetch {
 }
 
 /** Node.js omits the body of an answer to HEAD itself; other hosts may not. */
-function withoutBody({ body, ...answer }: Answer): Answer {
+function withoutBody({ body, ...answer }: HttpAnswer): HttpAnswer {
   if (body instanceof SseFeed) body.cancel()
   return answer
 }
 
-export function toResponse({ status, headers, cookies, body }: Answer): Response {
+export function toResponse({ status, headers, cookies, body }: HttpAnswer): Response {
   const response = new Response(responseBody(body), { status, headers })
   for (const cookie of cookies ?? []) response.headers.append('set-cookie', cookie)
   return response
 }
 
-function responseBody(body: Answer['body']): ConstructorParameters<typeof Response>[0] {
+function responseBody(body: HttpAnswer['body']): ConstructorParameters<typeof Response>[0] {
   if (body === undefined || typeof body === 'string') return body ?? null
   if (body instanceof Uint8Array) return new Uint8Array(body)
   return body instanceof ReadableStream ? body : streamOf(body)
 }
 
-export function fromResponse({ status, headers, body }: Response): Answer {
+export function fromResponse({ status, headers, body }: Response): HttpAnswer {
   const cookies = headers.getSetCookie()
   const fields = Object.fromEntries(headers)
   delete fields['set-cookie']

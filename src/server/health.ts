@@ -1,9 +1,9 @@
 /** Public health endpoints: `/healthz` reports that the process answers, `/readyz` that it accepts calls. */
 import type { CompleteStore } from '../stores/store.js'
-import { type Answer, jsonHeaders } from '../transports/exchange.js'
+import { type HttpAnswer, jsonHeaders } from '../transports/exchange.js'
 
 /** Undefined for other paths. */
-type AnswerHealth = (method: string, path: string) => Answer | Promise<Answer> | undefined
+type AnswerHealth = (method: string, path: string) => HttpAnswer | Promise<HttpAnswer> | undefined
 
 export function createHealth(isReady: () => Promise<boolean>): AnswerHealth {
   return (method, path) => {
@@ -18,14 +18,14 @@ export function isRead(method: string): boolean {
 }
 
 /** The answer to methods other than GET and HEAD. */
-export const onlyReads: Answer = { status: 405, headers: { allow: 'GET, HEAD' } }
+export const onlyReads: HttpAnswer = { status: 405, headers: { allow: 'GET, HEAD' } }
 
-async function readiness(isReady: () => Promise<boolean>): Promise<Answer> {
+async function readiness(isReady: () => Promise<boolean>): Promise<HttpAnswer> {
   const isUp = await isReady().catch(() => false)
   return json(isUp ? 200 : 503, { status: isUp ? 'ready' : 'not ready' })
 }
 
-function json(status: number, body: object): Answer {
+function json(status: number, body: object): HttpAnswer {
   return { status, headers: jsonHeaders, body: JSON.stringify(body) }
 }
 

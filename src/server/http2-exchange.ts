@@ -2,7 +2,7 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { A2AError } from '../model/errors.js'
 import { Deadlines } from '../transports/deadlines.js'
-import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
+import type { AnswerExchange, Exchange, HttpAnswer } from '../transports/exchange.js'
 import { NodeHeaders } from '../transports/node-headers.js'
 import { BodyInterrupted, readBefore, tooLarge } from '../transports/read-json.js'
 import { SseFeed } from '../transports/sse.js'
@@ -153,7 +153,7 @@ export function createHttp2Answer(answer: AnswerExchange, bodyMs = 60_000): Answ
       respond(stream, 400) // the request has no valid address
       return
     }
-    const write = (settled: Answer) => writeAnswer(exchange, settled, unread, connection)
+    const write = (settled: HttpAnswer) => writeAnswer(exchange, settled, unread, connection)
     // Handlers of this package do not fail; functions of applications may.
     const fail = () => respond(stream, 500)
     try {
@@ -197,7 +197,7 @@ const smallAnswer = 64 * 1024
 
 function writeAnswer(
   exchange: Http2Exchange,
-  answer: Answer,
+  answer: HttpAnswer,
   unread: UnreadAnswers,
   connection: Http2Connection,
 ): void {
@@ -220,7 +220,7 @@ function isGone({ destroyed, closed }: ServerHttp2Stream): boolean {
 
 function writeBody(
   exchange: Http2Exchange,
-  answer: Answer,
+  answer: HttpAnswer,
   body: string | Uint8Array | undefined,
   unread: UnreadAnswers,
 ): void {
@@ -258,7 +258,7 @@ const connectionHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-function headersOf({ status, headers, cookies }: Answer, length?: number): OutgoingHttpHeaders {
+function headersOf({ status, headers, cookies }: HttpAnswer, length?: number): OutgoingHttpHeaders {
   const fields: OutgoingHttpHeaders = { ':status': status }
   for (const [name, value] of Object.entries(headers))
     if (!connectionHeaders.has(name) && (name !== 'content-length' || length === undefined)) fields[name] = value
@@ -270,7 +270,7 @@ function headersOf({ status, headers, cookies }: Answer, length?: number): Outgo
 /** Writes a stream of events. Its reader, and the other streams of the connection, can pause the reading of its log. */
 function writeFeed(
   { stream, output }: Http2Exchange,
-  answer: Answer,
+  answer: HttpAnswer,
   feed: SseFeed,
   connection: Http2Connection,
 ): void {
@@ -316,7 +316,7 @@ function writeFeed(
 /** Writes the body of a `Response`. */
 async function writeStream(
   { stream, method, output }: Http2Exchange,
-  answer: Answer,
+  answer: HttpAnswer,
   body: ReadableStream<Uint8Array>,
 ): Promise<void> {
   const reader = body.getReader()

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { A2AError } from '../model/errors.js'
-import type { Answer, AnswerExchange } from '../transports/exchange.js'
+import type { AnswerExchange, HttpAnswer } from '../transports/exchange.js'
 import { SseFeed, type SseSink } from '../transports/sse.js'
 import { type Fetch, fromResponse } from './fetch.js'
 import { NodeExchange } from './node-exchange.js'
@@ -75,9 +75,9 @@ const smallAnswer = 64 * 1024
 class AnswerWriter {
   readonly #unread = new UnreadAnswers()
   #exchanges: NodeExchange[] = []
-  #answers: Answer[] = []
+  #answers: HttpAnswer[] = []
 
-  write(exchange: NodeExchange, answer: Answer): void {
+  write(exchange: NodeExchange, answer: HttpAnswer): void {
     if (answer.body instanceof SseFeed) {
       try {
         writeSse(answer.body, answer, exchange.outgoing)
@@ -101,7 +101,7 @@ class AnswerWriter {
     for (let place = 0; place < exchanges.length; place++) {
       // Both lists have the same length.
       const exchange = exchanges[place] as NodeExchange
-      const answer = answers[place] as Answer
+      const answer = answers[place] as HttpAnswer
       try {
         if (answer.body instanceof ReadableStream) {
           this.#writeStream(exchange, answer, answer.body).catch(() => exchange.outgoing.destroy())
@@ -112,7 +112,7 @@ class AnswerWriter {
     }
   }
 
-  #writeBody(exchange: NodeExchange, answer: Answer, body: string | Uint8Array | undefined): void {
+  #writeBody(exchange: NodeExchange, answer: HttpAnswer, body: string | Uint8Array | undefined): void {
     const { outgoing, incoming } = exchange
     if (outgoing.destroyed) return
     const length = typeof body === 'string' ? Buffer.byteLength(body) : (body?.byteLength ?? 0)
@@ -129,7 +129,7 @@ class AnswerWriter {
   }
 
   /** Returns an error if too many responses are unread. */
-  #admit({ outgoing, callerKey }: NodeExchange, answer: Answer, length: number): Answer | undefined {
+  #admit({ outgoing, callerKey }: NodeExchange, answer: HttpAnswer, length: number): HttpAnswer | undefined {
     try {
       outgoing.once('close', this.#unread.admit(length, callerKey))
       return undefined
@@ -139,7 +139,7 @@ class AnswerWriter {
   }
 
   /** Writes the body of a `Response`. A body of one chunk that is ready is written at once, with its length. */
-  async #writeStream(exchange: NodeExchange, answer: Answer, body: ReadableStream<Uint8Array>): Promise<void> {
+  async #writeStream(exchange: NodeExchange, answer: HttpAnswer, body: ReadableStream<Uint8Array>): Promise<void> {
     const { outgoing, incoming } = exchange
     const reader = body.getReader()
     const cancel = () => reader.cancel().catch(() => undefined)
@@ -186,7 +186,7 @@ function endOfTick(): Promise<false> {
 }
 
 /** Headers for `writeHead`, which takes names and values in turn. */
-function headersOf({ status, headers, cookies }: Answer, length?: number): string[] {
+function headersOf({ status, headers, cookies }: HttpAnswer, length?: number): string[] {
   const fields: string[] = []
   // Node.js sets these itself.
   for (const [name, value] of Object.entries(headers))
@@ -246,7 +246,7 @@ function inOrder(start: NodeListener): NodeListener {
 const isOtherRuntime = 'bun' in process.versions || 'deno' in process.versions
 
 /** Writes a stream of events to a connection. */
-function writeSse(feed: SseFeed, answer: Answer, outgoing: ServerResponse): void {
+function writeSse(feed: SseFeed, answer: HttpAnswer, outgoing: ServerResponse): void {
   if (outgoing.destroyed) {
     feed.cancel()
     return

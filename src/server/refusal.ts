@@ -7,7 +7,7 @@ import type { AuthResult, Refused } from '../model/admission.js'
 import type { Connection } from '../model/connection.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
-import type { Answer, Exchange } from '../transports/exchange.js'
+import type { Exchange, HttpAnswer } from '../transports/exchange.js'
 import type { HeaderReader } from '../transports/transport.js'
 
 const form = newestDialect.rest as RestForm // the newest dialect has one
@@ -43,7 +43,7 @@ export class ExchangeCredentials implements Credentials {
   }
 }
 
-export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'challenge'>): Answer {
+export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'challenge'>): HttpAnswer {
   const { status, body } = form.encodeError(refused)
   const { retryAfterSeconds } = refused.details
   const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
@@ -53,7 +53,7 @@ export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'cha
 }
 
 /** Refuses to send an answer that exists. Keeps the headers that let a web page read the refusal. */
-export function refusalInstead({ headers }: Answer, refused: A2AError): Answer {
+export function refusalInstead({ headers }: HttpAnswer, refused: A2AError): HttpAnswer {
   const refusal = refusalOf({ refused })
   const kept = Object.entries(headers).filter(([name]) => name === 'vary' || name.startsWith('access-control-'))
   return { ...refusal, headers: { ...Object.fromEntries(kept), ...refusal.headers } }

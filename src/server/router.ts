@@ -4,7 +4,7 @@ import { isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import { type CallObserver, refusedCall } from '../transports/call-record.js'
-import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
+import type { AnswerExchange, Exchange, HttpAnswer } from '../transports/exchange.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
 import type { StripBase } from './base-path.js'
 import { jwksPath } from './card-forms.js'
@@ -21,9 +21,9 @@ export interface RouterDeps {
   /** Answers requests outside of the base path. */
   readonly outsideBase: AnswerExchange
   /** Refuses a request by its host. Absent: every host is accepted. */
-  readonly refuseHost?: ((exchange: Exchange) => Answer | undefined) | undefined
+  readonly refuseHost?: ((exchange: Exchange) => HttpAnswer | undefined) | undefined
   /** Answers requests to paths without an agent. `caller` is known if a route has authenticated it. */
-  readonly notFound: (exchange: Exchange, caller?: Caller) => Promise<Answer>
+  readonly notFound: (exchange: Exchange, caller?: Caller) => Promise<HttpAnswer>
   readonly isReady: () => Promise<boolean>
   /** Answers requests for the public keys. Absent without signing. */
   readonly jwks?: AnswerExchange
@@ -46,7 +46,7 @@ export function createRouter(deps: RouterDeps): AnswerExchange {
     return root ? root(exchange, withOneSlash(path), caller) : notFound(exchange, caller)
   }
   /** Answers the server's own paths and refuses hosts. Returns undefined for requests to routes and agents. */
-  const answerOwn = (exchange: Exchange, path: string): Answer | Promise<Answer> | undefined =>
+  const answerOwn = (exchange: Exchange, path: string): HttpAnswer | Promise<HttpAnswer> | undefined =>
     health(exchange.method, path) ?? refuseHost?.(exchange) ?? (path === jwksPath ? jwks?.(exchange) : undefined)
   const toRoute = ({ isPublic, answer }: GuardedRoute): AgentEndpoint => {
     const next = isPublic ? addCors(toAgents) : toAgents

@@ -9,7 +9,7 @@ import type { Operation } from '../model/operations.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { type CallContext, nativeDialect } from '../model/service.js'
 import { type CallObserver, type CallStart, CallTracker, refusedCall } from '../transports/call-record.js'
-import type { Answer, Exchange } from '../transports/exchange.js'
+import type { Exchange, HttpAnswer } from '../transports/exchange.js'
 import { BodyInterrupted } from '../transports/read-json.js'
 import { assertTenant, type BindingHandler } from '../transports/transport.js'
 import { fromResponse } from './fetch.js'
@@ -66,7 +66,7 @@ export interface Unhandled {
 export interface GuardedRoute {
   readonly path: string
   readonly isPublic: boolean
-  readonly answer: (exchange: Exchange) => Promise<Answer | Unhandled>
+  readonly answer: (exchange: Exchange) => Promise<HttpAnswer | Unhandled>
 }
 
 /** Returns the routes, longer paths first, so that a route below another one wins. */
@@ -75,12 +75,12 @@ export function createRoutes(deps: RoutesDeps): readonly GuardedRoute[] {
   for (const { path } of routes)
     if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
       throw new TypeError(`Invalid path of a route: ${JSON.stringify(path)}; write a path such as /api`)
-  const answer = async (route: Route, exchange: Exchange): Promise<Answer | Unhandled> => {
+  const answer = async (route: Route, exchange: Exchange): Promise<HttpAnswer | Unhandled> => {
     const isOpen = route.isPublic === true
     const { connection } = exchange
     const address = connection?.address
     const start = { address, route: route.path }
-    const refuse = (refusal: Refused): Answer => {
+    const refuse = (refusal: Refused): HttpAnswer => {
       refusedCall(observe, { ...start, caller: refusal.caller }, refusal.refused)
       return refusalOf(refusal)
     }

@@ -9,7 +9,7 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-letters.js'
 import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
-import type { Answer, AnswerExchange } from '../transports/exchange.js'
+import type { AnswerExchange, HttpAnswer } from '../transports/exchange.js'
 import type { PortFacts } from './agent-member.js'
 import type { AnnouncedAgent, announce, RegisterOptions } from './announce.js'
 import { type Assembly, assemble, notOneAgent } from './assemble.js'
@@ -175,7 +175,7 @@ async function openPort(
   const basePath = settleBasePath(options.basePath)
   // The card names the port, so the server listens before the agents are ready.
   let handler: Assembly | undefined
-  const early: Answer = { status: 503, headers: { 'retry-after': '1' } }
+  const early: HttpAnswer = { status: 503, headers: { 'retry-after': '1' } }
   const answer: AnswerExchange = (exchange) => handler?.answer(exchange) ?? early
   const { grpc: hasGrpc = true, deadlines } = options
   const http2 = createHttp2Endpoint({ answer, assembly: () => handler, hasGrpc, deadlines })

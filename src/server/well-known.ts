@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
 import { A2AError } from '../model/errors.js'
 import type { Signer } from '../signing/signer.js'
-import type { Answer, AnswerExchange, Exchange } from '../transports/exchange.js'
+import type { AnswerExchange, Exchange, HttpAnswer } from '../transports/exchange.js'
 import { readVersion } from '../transports/transport.js'
 import type { EncodedCards } from './card-forms.js'
 import { isRead, onlyReads } from './health.js'
@@ -15,7 +15,7 @@ interface CardServer {
   /** Whether a request is for a card. */
   has(method: string, path: string): boolean
   /** Answers a request for a card. */
-  answer(exchange: Exchange, path: string): Promise<Answer>
+  answer(exchange: Exchange, path: string): Promise<HttpAnswer>
 }
 
 interface Resource {
@@ -39,7 +39,7 @@ interface Serving {
   /** The card requires authentication: shared caches must not store it. */
   readonly isProtected: boolean
   /** Encodes the error for readers of versions without a card. */
-  refuse(exchange: Exchange, error: A2AError): Answer | Promise<Answer>
+  refuse(exchange: Exchange, error: A2AError): HttpAnswer | Promise<HttpAnswer>
 }
 
 export function createCardServer(
@@ -81,7 +81,7 @@ function resourcesOf(cards: EncodedCards): ReadonlyMap<string, Variants> {
   return resources
 }
 
-async function answer(exchange: Exchange, variants: Variants, serving: Serving): Promise<Answer> {
+async function answer(exchange: Exchange, variants: Variants, serving: Serving): Promise<HttpAnswer> {
   const resource = await choose(exchange, variants)
   if (resource) return respond(exchange, resource, serving)
   if (!variants.unversioned) return await serving.refuse(exchange, new A2AError('METHOD_NOT_FOUND', 'Card not found'))
@@ -99,7 +99,7 @@ function respond(
   exchange: Exchange,
   { body, mediaType, etag }: Resource,
   { lastModified, vary, isProtected = false }: Partial<Omit<Serving, 'refuse'>> = {},
-): Answer {
+): HttpAnswer {
   const headers = {
     etag,
     ...(lastModified && { 'last-modified': lastModified.toUTCString() }),

@@ -34,7 +34,7 @@ export interface Exchange {
 }
 
 /** The response to an exchange. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   /** Names are in lower case. Adapters add `content-length`. */
   readonly headers: AnswerHeaders
@@ -50,11 +50,11 @@ type AnyFeed = Pick<SseFeed, 'start' | 'resume' | 'cancel'>
 export type AnswerHeaders = Readonly<Record<string, string>>
 
 /** Answers a request. Returns no promise if the answer is there. */
-export type AnswerExchange = (exchange: Exchange) => Answer | Promise<Answer>
+export type AnswerExchange = (exchange: Exchange) => HttpAnswer | Promise<HttpAnswer>
 
 export const jsonHeaders: AnswerHeaders = Object.freeze({ 'content-type': 'application/json' })
 
 /** An answer with further headers. */
-export function withHeaders(answer: Answer, headers: AnswerHeaders): Answer {
+export function withHeaders(answer: HttpAnswer, headers: AnswerHeaders): HttpAnswer {
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }

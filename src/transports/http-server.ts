@@ -6,7 +6,7 @@ import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
 import { CallTracker } from './call-record.js'
-import type { Answer, AnswerHeaders } from './exchange.js'
+import type { AnswerHeaders, HttpAnswer } from './exchange.js'
 import { frame, SseFeed, sseHeaders } from './sse.js'
 import { type BindingHandler, type Call, type IncomingCall, type PreparedCall, prepareCall } from './transport.js'
 
@@ -29,7 +29,7 @@ export function trackCall(
   return observe && new CallTracker(observe, { binding, caller, tenant, address })
 }
 
-export async function answerCall(handler: BindingHandler, incoming: IncomingCall, call: HttpCall): Promise<Answer> {
+export async function answerCall(handler: BindingHandler, incoming: IncomingCall, call: HttpCall): Promise<HttpAnswer> {
   const { operation, codec, dialect } = call
   const prepared = prepareCall(handler, incoming, call)
   if (isStreaming(operation)) return await streamAnswer(handler, call, prepared)
@@ -73,7 +73,7 @@ async function streamAnswer(
   handler: BindingHandler,
   call: HttpCall,
   { facts, request, context, activated }: PreparedCall,
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   // A client that leaves ends its stream, not the task: each stream has its own signal.
   const gone = new AbortController()
   let onOpen: () => void = () => undefined

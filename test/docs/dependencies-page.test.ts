@@ -6,11 +6,12 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 function namesIn(path: string): readonly string[] {
-  const { dependencies = {}, devDependencies = {} } = JSON.parse(read(path)) as Manifest
-  return [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+  const { dependencies = {}, devDependencies = {}, peerDependencies = {} } = JSON.parse(read(path)) as Manifest
+  return [...Object.keys(dependencies), ...Object.keys(devDependencies), ...Object.keys(peerDependencies)]
 }
 
 describe('docs/dependencies.md', () => {

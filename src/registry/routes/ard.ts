@@ -2,7 +2,7 @@
 
 import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
-import type { Answer } from '../../transports/exchange.js'
+import type { HttpAnswer } from '../../transports/exchange.js'
 import type { FoundAgent } from '../finds.js'
 import { sortInSlices } from '../work-queue.js'
 import {
@@ -60,7 +60,7 @@ export function createArdRoutes(
     return entries
   }
 
-  const catalog = async ({ share }: RegistryCall): Promise<Answer> => {
+  const catalog = async ({ share }: RegistryCall): Promise<HttpAnswer> => {
     const source = sourceOf()
     const displayName = options.displayName ?? source.publisher
     const itself: CatalogEntry = {
@@ -76,7 +76,7 @@ export function createArdRoutes(
     return jsonText(200, `{"specVersion":"1.0","host":${host},"entries":[${entries.join(',')}]}`)
   }
 
-  const search = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Answer> => {
+  const search = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<HttpAnswer> => {
     const { federation = 'auto', pageSize, pageToken } = body
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
@@ -92,7 +92,7 @@ export function createArdRoutes(
     return jsonText(200, `{"results":[${results.join(',')}]${referrals}${tokenAfter(page, total)}}`)
   }
 
-  const explore = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Answer> => {
+  const explore = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<HttpAnswer> => {
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
     const asked = isObject(body.resultType) ? body.resultType.facets : undefined
@@ -102,7 +102,7 @@ export function createArdRoutes(
     return json(200, { resultType: 'facets', facets: await facets.buckets() })
   }
 
-  const list = async ({ url: { searchParams }, share }: RegistryCall): Promise<Answer> => {
+  const list = async ({ url: { searchParams }, share }: RegistryCall): Promise<HttpAnswer> => {
     const source = sourceOf()
     const isWanted = listFilter(searchParams.get('filter'), source)
     const { keyOf, compare } = listOrder(searchParams.get('orderBy'))

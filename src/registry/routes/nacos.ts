@@ -3,7 +3,7 @@
 import type { AgentCard } from '../../model/agent-card.js'
 import { RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import { type AgentKey, defaultNamespace } from '../../registry-client/registry-messages.js'
-import type { Answer, Exchange } from '../../transports/exchange.js'
+import type { Exchange, HttpAnswer } from '../../transports/exchange.js'
 import { type CatalogAgent, instancesOf } from '../catalog.js'
 import { cardTextOf, type InstanceDocument } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
@@ -115,7 +115,7 @@ const errorForms: Readonly<
   INTERNAL: { status: 500, number: 30000, text: 'server error' },
 }
 
-function success(data: unknown): Answer {
+function success(data: unknown): HttpAnswer {
   return json(200, { code: 0, message: 'success', data })
 }
 

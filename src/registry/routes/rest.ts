@@ -3,7 +3,7 @@
 import { isObject } from '../../model/is-object.js'
 import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey } from '../../registry-client/registry-messages.js'
-import type { Answer, Exchange } from '../../transports/exchange.js'
+import type { Exchange, HttpAnswer } from '../../transports/exchange.js'
 import type { CatalogInstance } from '../catalog.js'
 import { cardTextOf, type InstanceDocument, tagsOf } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
@@ -34,13 +34,17 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     responses.get(found.agent, `${found.version}\n${found.instances.length}`, () => describeAgent(found, registry.read))
 
   /** The published card of the first offered instance. */
-  const cardOf = async ({ instances: [first] }: FoundAgent, key: AgentKey): Promise<Answer> => {
+  const cardOf = async ({ instances: [first] }: FoundAgent, key: AgentKey): Promise<HttpAnswer> => {
     const document = first && (await registry.read(first.key))
     if (!document) throw notFound(key)
     return text(200, document.published, { 'content-type': cardMediaType })
   }
 
-  const agents = async (call: RegistryCall, key: AgentKey, rest: readonly string[]): Promise<Answer | undefined> => {
+  const agents = async (
+    call: RegistryCall,
+    key: AgentKey,
+    rest: readonly string[],
+  ): Promise<HttpAnswer | undefined> => {
     const { exchange, url, publisher } = call
     const [verb, ...more] = rest
     if (more.length > 0) return undefined
@@ -62,7 +66,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return undefined
   }
 
-  const publish = async (exchange: Exchange, key: AgentKey, publisher: Publisher): Promise<Answer> => {
+  const publish = async (exchange: Exchange, key: AgentKey, publisher: Publisher): Promise<HttpAnswer> => {
     const published = await registry.publish(
       { ...key, ...publicationIn(await readObject(exchange, maxBodyBytes)) },
       publisher,
@@ -71,7 +75,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return text(200, await encodeAgent(found))
   }
 
-  const renew = async (exchange: Exchange, key: AgentKey, publisher: Publisher): Promise<Answer> => {
+  const renew = async (exchange: Exchange, key: AgentKey, publisher: Publisher): Promise<HttpAnswer> => {
     const { version, instance } = await readObject(exchange, maxBodyBytes)
     if (typeof version !== 'string' || typeof instance !== 'string')
       throw new RegistryError('INVALID', 'version and instance must be strings')
@@ -80,7 +84,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return json(200, { ttlSeconds: renewed.ttlMs / 1000 })
   }
 
-  const health = async (key: AgentKey, version: string | undefined): Promise<Answer> => {
+  const health = async (key: AgentKey, version: string | undefined): Promise<HttpAnswer> => {
     const { instances } = registry.find(key, { ...(version !== undefined && { version }), includeUnhealthy: true })
     const shown = instances.map(async (each) => ({
       ...describeInstance(each),
@@ -89,7 +93,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return json(200, { instances: await Promise.all(shown) })
   }
 
-  const list = async ({ url, share }: RegistryCall): Promise<Answer> => {
+  const list = async ({ url, share }: RegistryCall): Promise<HttpAnswer> => {
     const of = (name: string) => url.searchParams.get(name) ?? undefined
     const [namespace, words, skill, tag, cursor] = ['namespace', 'text', 'skill', 'tag', 'cursor'].map(of)
     const { includeUnhealthy } = wantedOf(url)
@@ -113,7 +117,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     return text(200, `{"agents":[${found.join(',')}],"total":${page.total}${end}}`)
   }
 
-  const watch = ({ exchange, url, callerKey }: RegistryCall): Answer => {
+  const watch = ({ exchange, url, callerKey }: RegistryCall): HttpAnswer => {
     const given = exchange.headers.get('last-event-id') ?? url.searchParams.get('after')
     const after = given === null ? undefined : Number(given)
     if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0))

@@ -2,7 +2,7 @@
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError } from '../../registry-client/registry-error.js'
-import type { Answer, Exchange } from '../../transports/exchange.js'
+import type { Exchange, HttpAnswer } from '../../transports/exchange.js'
 import { BodyInterrupted, parseJson } from '../../transports/read-json.js'
 import type { Publisher } from '../publications.js'
 import type { RegistryCore } from '../registry.js'
@@ -26,9 +26,9 @@ export interface RouteGroup {
   owns(path: string): boolean
   /** Whether the request changes nothing. */
   isRead(exchange: Exchange): boolean
-  answer(call: RegistryCall): Promise<Answer>
+  answer(call: RegistryCall): Promise<HttpAnswer>
   /** Encodes an error. */
-  refuse(error: RegistryError): Answer
+  refuse(error: RegistryError): HttpAnswer
 }
 
 export interface RouteGroupDeps {
@@ -38,11 +38,11 @@ export interface RouteGroupDeps {
   readonly maxBodyBytes: number
 }
 
-export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HttpAnswer {
   return text(status, JSON.stringify(body), headers)
 }
 
-export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
+export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): HttpAnswer {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body }
 }
 

@@ -5,7 +5,7 @@ import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { CallTracker } from '../call-record.js'
-import { type Answer, type Exchange, jsonHeaders } from '../exchange.js'
+import { type Exchange, type HttpAnswer, jsonHeaders } from '../exchange.js'
 import { answerCall, encodingFailure, type HttpCall, trackCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits } from '../read-json.js'
 import { frame, SseFeed, sseHeaders } from '../sse.js'
@@ -32,9 +32,9 @@ export const maxPeekBytes = 64 * 1024
 
 export interface JsonRpcServer {
   readonly binding: 'JSONRPC'
-  answer(exchange: Exchange, incoming: IncomingCall): Promise<Answer>
+  answer(exchange: Exchange, incoming: IncomingCall): Promise<HttpAnswer>
   /** Encodes the error of a refused call in the caller's dialect, as far as the request names it. */
-  refuse(exchange: Exchange, error: A2AError, parsed?: unknown): Promise<Answer>
+  refuse(exchange: Exchange, error: A2AError, parsed?: unknown): Promise<HttpAnswer>
 }
 
 /** Serves dialects that have a form for JSON-RPC. */
@@ -95,7 +95,7 @@ async function readJson(exchange: Exchange, limits: RequestLimits): Promise<unkn
 }
 
 /** Leaving a stream does not end its task. */
-function withoutBody({ body }: Answer): Answer {
+function withoutBody({ body }: HttpAnswer): HttpAnswer {
   if (body instanceof SseFeed) body.cancel()
   return { status: 204, headers: {} }
 }
@@ -207,13 +207,13 @@ interface ReplyTarget {
 }
 
 /** The error as one server-sent event, if the dialect sends it so. Errors with their own HTTP status never are. */
-function asEvent(error: A2AError, { id, dialect, operation }: ReplyTarget, facts: CallFacts): Answer | undefined {
+function asEvent(error: A2AError, { id, dialect, operation }: ReplyTarget, facts: CallFacts): HttpAnswer | undefined {
   const form = formOf(dialect)
   if (withStatus.has(error.code) || !form.sendsErrorAsEvent?.(operation, facts)) return undefined
   return { status: 200, headers: sseHeaders, body: frame(errorEnvelope(id, error, form)) }
 }
 
-function errorAnswer(error: A2AError, { id, dialect }: ReplyTarget): Answer {
+function errorAnswer(error: A2AError, { id, dialect }: ReplyTarget): HttpAnswer {
   const form = formOf(dialect)
   const body = errorEnvelope(id, error, form)
   const status = withStatus.has(error.code) ? form.httpStatus(error) : 200
@@ -223,7 +223,7 @@ function errorAnswer(error: A2AError, { id, dialect }: ReplyTarget): Answer {
 }
 
 /** Encodes an error. If the dialect fails to, the caller gets an internal error in the newest dialect. */
-function encodeOr500(handler: BindingHandler, id: RequestId, encode: () => Answer): Answer {
+function encodeOr500(handler: BindingHandler, id: RequestId, encode: () => HttpAnswer): HttpAnswer {
   try {
     return encode()
   } catch (caught) {

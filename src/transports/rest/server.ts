@@ -6,7 +6,7 @@ import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { CallTracker } from '../call-record.js'
-import { type Answer, type AnswerHeaders, type Exchange, withHeaders } from '../exchange.js'
+import { type AnswerHeaders, type Exchange, type HttpAnswer, withHeaders } from '../exchange.js'
 import { answerCall, encodingFailure, type HttpCall, trackCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits } from '../read-json.js'
 import { type BindingHandler, type HeaderReader, type IncomingCall, readVersion } from '../transport.js'
@@ -14,16 +14,16 @@ import { type BindingHandler, type HeaderReader, type IncomingCall, readVersion 
 /** The routes of a method and path, in at least one dialect. */
 export interface RestTarget {
   readonly binding: 'HTTP+JSON'
-  answer(exchange: Exchange, incoming: IncomingCall): Promise<Answer>
+  answer(exchange: Exchange, incoming: IncomingCall): Promise<HttpAnswer>
   /** Encodes the error of a refused call. */
-  refuse(exchange: Exchange, error: A2AError): Answer
+  refuse(exchange: Exchange, error: A2AError): HttpAnswer
 }
 
 export interface RestServer {
   /** Finds the routes of a path below the agent's; undefined if no dialect has it. */
   find(method: string, path: string): RestTarget | undefined
   /** Encodes the error of a request that matches no route. */
-  refuse(exchange: Exchange, path: string, error: A2AError): Answer
+  refuse(exchange: Exchange, path: string, error: A2AError): HttpAnswer
 }
 
 /** Serves dialects that have a form for HTTP+JSON. */
@@ -86,7 +86,7 @@ class RouteTarget implements RestTarget {
     this.#kept = kept
   }
 
-  async answer(exchange: Exchange, incoming: IncomingCall): Promise<Answer> {
+  async answer(exchange: Exchange, incoming: IncomingCall): Promise<HttpAnswer> {
     const handler = this.#handler
     let dialect: Dialect | undefined
     let match: Match | undefined
@@ -125,7 +125,7 @@ class RouteTarget implements RestTarget {
     }
   }
 
-  refuse(exchange: Exchange, error: A2AError): Answer {
+  refuse(exchange: Exchange, error: A2AError): HttpAnswer {
     return errorAnswer(this.#handler, error, likelyDialect(this.#matches, exchange), exchange)
   }
 
@@ -200,7 +200,7 @@ function errorAnswer(
   dialect: Dialect,
   exchange: Exchange,
   match?: Match,
-): Answer {
+): HttpAnswer {
   try {
     return encodeAnswer(error, dialect, exchange, match)
   } catch (caught) {
@@ -210,7 +210,7 @@ function errorAnswer(
   }
 }
 
-function encodeAnswer(error: A2AError, dialect: Dialect, exchange: Exchange, match?: Match): Answer {
+function encodeAnswer(error: A2AError, dialect: Dialect, exchange: Exchange, match?: Match): HttpAnswer {
   const form = formOf(dialect)
   const { status, body } = form.encodeError(error)
   const { retryAfterSeconds } = error.details

@@ -1,0 +1,70 @@
+/** Other protocols in front of the agents of a port, such as the API of OpenAI or MCP. */
+import type { AgentCard } from '../model/agent-card.js'
+import type { Connection } from '../model/connection.js'
+import type { A2AError } from '../model/errors.js'
+import type { JsonValue } from '../model/part.js'
+import type { AgentService, Caller } from '../model/service.js'
+import type { Exchange, HttpAnswer } from '../transports/exchange.js'
+
+/** A protocol beside A2A, on the agents' address. */
+export interface Endpoint {
+  /** The name in logs, metrics and the audit. */
+  readonly name: string
+  /** The paths that the endpoint answers, such as `/mcp`, each with everything below it. `/` matches that one page only. */
+  readonly paths: readonly string[]
+  /** Answers a request. Undefined: the endpoint does not handle the request, and the agents are tried. */
+  answer(exchange: Exchange, visit: Visit): HttpAnswer | undefined | Promise<HttpAnswer | undefined>
+  /** Encodes an error in the format of the endpoint's protocol. `exchange` is the request that failed. */
+  refuse(error: A2AError, exchange: Exchange): HttpAnswer
+  /**
+   * Accepts every caller and every web page; the endpoint checks access itself. Default false: the endpoint has the `auth`
+   * and `cors` of the agents on this port.
+   */
+  readonly isPublic?: boolean
+  /** Called when the server closes, before it waits for running turns. */
+  close?(): void | Promise<void>
+}
+
+/** One request to an endpoint: its caller, the agents that it may call, and how to answer. */
+export interface Visit {
+  /** The authenticated caller; `anonymous` without `auth` and on public endpoints. */
+  readonly caller: Caller
+  /** The path below the base path of the server. */
+  readonly path: string
+  /** The agents of this port, by name. */
+  readonly agents: ReadonlyMap<string, VisitedAgent>
+  /** The connection, for endpoints that authenticate callers themselves; absent if unknown. */
+  readonly connection?: Connection
+  /** Reads the body as JSON, bounded by the limits of the port. Throws `A2AError`, which `refuse` encodes. */
+  readJson(): Promise<JsonValue>
+  /**
+   * Answers with server-sent events. An error before the first element is thrown, so that `refuse` encodes it with its
+   * status; a later one is encoded by `encodeError`.
+   */
+  stream<Item>(events: EventSource<Item>): Promise<HttpAnswer>
+  /** Aborts when the caller disconnects before the answer is complete. Created on use. */
+  readonly signal: AbortSignal
+}
+
+/** An agent of the port, as endpoints see it. */
+export interface VisitedAgent {
+  readonly card: AgentCard
+  /** The address of the agent, without a trailing slash. */
+  readonly url: string
+  /**
+   * The operations, with the checks that calls over A2A get: skills, tenants and the engine's limits. Calls are made for a
+   * caller: `service.getTask({ id }, { caller })`.
+   */
+  readonly service: AgentService
+}
+
+/** A stream of server-sent events. */
+export interface EventSource<Item> {
+  readonly items: AsyncIterable<Item>
+  /** The frames of one element, framed: `data: …\n\n`. Empty: nothing is sent. */
+  encode(item: Item): string
+  /** Text after the last event. Default: none. */
+  encodeEnd?(): string
+  encodeError(error: A2AError): string
+  readonly headers?: Readonly<Record<string, string>>
+}
