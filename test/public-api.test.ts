@@ -17,6 +17,16 @@ const authoring = ['agent', 'artifact', 'ask', 'askAuth', 'completed', 'failed',
 const schemes = ['apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc']
 const content = ['data', 'file', 'isInterrupted', 'isTerminal', 'text', 'textOf']
 
+/** Entries for other frameworks, in `src/integrations/`. */
+const integrations: Readonly<Record<string, readonly string[]>> = {
+  './ai-sdk': [],
+  './mcp': [],
+  './ag-ui': [],
+  './openai': [],
+  './langgraph': [],
+  './openai-agents': [],
+}
+
 /** Every entry and the values it exports. */
 const entries: Readonly<Record<string, readonly string[]>> = {
   '.': [...authoring, ...schemes, ...content, 'A2AError', 'MemoryStore', 'TransportError', 'connect', 'serve'],
@@ -104,12 +114,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'until',
     'userMessage',
   ],
-  './ai-sdk': [],
-  './mcp': [],
-  './ag-ui': [],
-  './openai': [],
-  './langgraph': [],
-  './openai-agents': [],
+  ...integrations,
 }
 
 const importers: Readonly<Record<string, () => Promise<object>>> = {
@@ -128,6 +133,12 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './registry': () => import('dragoman/registry'),
   './console': () => import('dragoman/console'),
   './testing': () => import('dragoman/testing'),
+  './ai-sdk': () => import('dragoman/ai-sdk'),
+  './mcp': () => import('dragoman/mcp'),
+  './ag-ui': () => import('dragoman/ag-ui'),
+  './openai': () => import('dragoman/openai'),
+  './langgraph': () => import('dragoman/langgraph'),
+  './openai-agents': () => import('dragoman/openai-agents'),
 }
 
 /** A public name, types included, and the declaration behind it. */
@@ -139,7 +150,12 @@ interface PublicName {
   readonly comment: string
 }
 
-const sourceOf = (entry: string) => (entry === '.' ? 'src/index.ts' : `src/${entry.slice(2)}/index.ts`)
+function folderOf(entry: string): string {
+  if (entry === '.') return ''
+  return `${entry in integrations ? 'integrations/' : ''}${entry.slice(2)}/`
+}
+
+const sourceOf = (entry: string) => `src/${folderOf(entry)}index.ts`
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const exportLists = /^export (?:type )?\{([^}]*)\} from '([^']+)'/gm
 
@@ -190,7 +206,7 @@ describe('the package', () => {
   })
 
   it.each(Object.keys(entries))('points %s at its source, its types and its build', (entry) => {
-    const base = entry === '.' ? '' : `${entry.slice(2)}/`
+    const base = folderOf(entry)
     expect(manifest.exports[entry]).toEqual({
       'dragoman-source': `./src/${base}index.ts`,
       types: `./dist/${base}index.d.ts`,
