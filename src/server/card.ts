@@ -5,10 +5,8 @@ import type { Dialect } from '../dialects/dialect.js'
 import type { Agent, SkillInit } from '../engine/agent.js'
 import type { AgentCard, AgentExtension, AgentInterface, AgentSkill } from '../model/agent-card.js'
 import type { JsonValue, Struct } from '../model/part.js'
+import { skillSchemasUri } from '../model/skill-schemas.js'
 import { positionExtension } from '../transports/transport.js'
-
-/** Declared when skills carry schemas: `params.skills[id]` holds `input` and `output` as JSON Schema. */
-export const skillSchemasUri = 'urn:dragoman:skill-schemas:v1'
 
 const streamPositions: AgentExtension = {
   uri: positionExtension,

@@ -47,6 +47,7 @@ export {
   questionStatuses,
 } from '../dialects/servers.js'
 export { type CardProblem, type CardReport, validateCard } from '../dialects/validate-card/index.js'
+export { skillSchemasUri } from '../model/skill-schemas.js'
 export {
   type Claims,
   createSigner,
@@ -62,7 +63,6 @@ export {
   type SigningKey,
   signingAlgorithms,
 } from '../signing/signing-key.js'
-export { skillSchemasUri } from './card.js'
 export type { EditCard } from './card-forms.js'
 export { type CardForm, cardForms } from './card-forms.js'
 
