@@ -183,6 +183,27 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     expect(outline(items)).toEqual(['task:COMPLETED'])
   })
 
+  it('ends a subscription `untilNow` with the last event of the log, while the task goes on', async () => {
+    const release = gate()
+    await using engine = await testEngine(async function* (turn) {
+      yield artifact('out', 'a')
+      // The last event of the log is private.
+      await turn.checkpoint('place', 1)
+      await release.opened
+      yield artifact('out', 'b', { append: true })
+    }, kind)
+    const { id } = taskIn(await engine.sendMessage(send('go', {}, { returnImmediately: true }), callBy()))
+    const past = (resumeAfter: number) =>
+      collect(engine.subscribeToTask({ id }, callBy('ann', { resumeAfter, untilNow: true })))
+    await until(async () => (await engine.getTask({ id }, callBy())).artifacts !== undefined)
+    const items = await past(0)
+    expect(outline(items)).toEqual(['task:SUBMITTED', 'status:WORKING', 'artifact:a'])
+    expect(await past(items.at(-1)?.seq ?? 0)).toEqual([])
+    release.open()
+    await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_COMPLETED')
+    expect(outline(await past(0)).slice(-2)).toEqual(['artifact:b', 'status:COMPLETED'])
+  })
+
   it('E-5: a reader that stops reading neither slows the agent nor loses an event', async () => {
     await using engine = await testEngine(async function* () {
       yield working()

@@ -159,6 +159,8 @@ export interface CallContext extends CallTraits, TraceContext {
   readonly idempotencyKey?: string
   /** Resumes a stream after this event (E-4). */
   readonly resumeAfter?: number
+  /** With `resumeAfter`: a subscription ends with the last event that the log has now, instead of following the task. */
+  readonly untilNow?: boolean
   /** Maximum number of attempts of a remote call. Default: the option of the connection. */
   readonly attempts?: number
 }

@@ -73,7 +73,7 @@ export class Following {
       return { taskId: id, after: snapshot.seq, watch, history, snapshot: task }
     }
     context.onOpen?.()
-    return { taskId: id, after, watch, history }
+    return { taskId: id, after, until: context.untilNow ? snapshot.seq : undefined, watch, history }
   }
 }
 

@@ -75,6 +75,8 @@ export interface StreamOpening {
   readonly taskId: string
   /** The stream contains the events after this sequence. */
   readonly after: number
+  /** The stream ends with this event. Default: it follows the task. */
+  readonly until?: number | undefined
   readonly watch: TurnWatch
   /** The messages that a task in the stream includes. */
   readonly history: HistoryWindow
@@ -216,8 +218,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   }
 
   #see(event: TaskEvent): StreamItem | undefined {
-    const { watch, after, history } = this.#opening as StreamOpening // set before events are read
-    const isLast = watch.see(event)
+    const { watch, after, until, history } = this.#opening as StreamOpening // set before events are read
+    const isLast = watch.see(event) || (until !== undefined && event.seq >= until)
     if (event.seq <= after) return undefined
     if (isLast) this.#end()
     return isPublic(event.body) ? itemOf(event, watch, history) : undefined
@@ -229,9 +231,10 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     this.#count()
     const opening = await open()
     if (this.#isOver) return
-    const { after, snapshot } = opening
+    const { after, until, snapshot } = opening
     this.#opening = snapshot ? { ...opening, snapshot: undefined } : opening
     if (snapshot && this.#showTask(snapshot, after)) return
+    if (until !== undefined && until <= after) return this.#end()
     if (this.#signal) {
       this.#onAbort = () => this.#end()
       this.#signal.addEventListener('abort', this.#onAbort)
@@ -264,9 +267,9 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 
   /** Sends the task. Returns true when no events follow. */
   #showTask(task: Task, seq: number): boolean {
-    const { watch, history } = this.#opening as StreamOpening // set by `#begin`
+    const { watch, until, history } = this.#opening as StreamOpening // set by `#begin`
     if (this.#isOver) return true
-    const isLast = watch.endsAt(task.status.state)
+    const isLast = until !== undefined || watch.endsAt(task.status.state)
     if (isLast) this.#end()
     this.#first = { event: { task: trimHistory(task, history) }, seq }
     return isLast
