@@ -105,6 +105,15 @@ export interface CallAgentOptions {
   readonly taskId?: string
 }
 
+/** Identifies the tasks that belong together: those of one agent, tenant and owner. */
+export interface TaskScope {
+  readonly agent: string
+  /** Empty if the agent has no tenants. */
+  readonly tenant: string
+  /** The id of the caller that created the task. */
+  readonly owner: string
+}
+
 /** One message and its task: the argument of a handler. */
 export interface Turn<Input = JsonValue | undefined> {
   /** The text of the message. */
@@ -120,6 +129,11 @@ export interface Turn<Input = JsonValue | undefined> {
   /** The conversation so far, this message included, oldest first. */
   readonly history: readonly Message[]
   readonly contextId: string
+  /**
+   * The agent, tenant and owner of the task. Callers choose their contextIds, so that memory kept elsewhere must be stored
+   * under the scope and the contextId.
+   */
+  readonly scope: TaskScope
   /** The sender of the message: the owner of the task, or a caller it is shared with. */
   readonly caller: Caller
   /**

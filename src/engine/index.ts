@@ -11,6 +11,7 @@ export {
   type CheckpointOptions,
   type Credential,
   isAgent,
+  type TaskScope,
 } from './agent.js'
 export { relayAgent } from './relay-agent.js'
 

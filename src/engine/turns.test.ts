@@ -33,6 +33,18 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(taskIn(answers[0]).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
+  it('names the owner of the task as its scope, also in a turn of another caller', async () => {
+    const handler: Handler = async function* ({ scope, caller, number }) {
+      yield `${scope.agent}, ${scope.tenant}, ${scope.owner}: ${caller.id};`
+      if (number === 1) yield ask('More?')
+    }
+    await using engine = await testEngine(handler, kind, { canAccess: () => true })
+    const tenant = 'acme'
+    const { id } = taskIn(await engine.sendMessage(send('start'), { ...callBy('ann'), tenant }))
+    const { artifacts } = taskIn(await engine.sendMessage(send('go', { taskId: id }), { ...callBy('bob'), tenant }))
+    expect(artifacts?.map(({ parts }) => textIn(parts))).toEqual(['Test, acme, ann: ann;', 'Test, acme, ann: bob;'])
+  })
+
   it('E-1: two simultaneous messages to a waiting task both run, neither is lost', async () => {
     await using engine = await testEngine(async function* ({ text, history }) {
       if (history.length === 1) yield ask('More?')

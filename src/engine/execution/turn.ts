@@ -11,7 +11,16 @@ import type { AgentService, CallContext, Caller } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
 import { type TraceContext, traceContextOf } from '../../model/trace-context.js'
-import type { Agent, AgentRef, CallAgentOptions, CallResult, CheckpointOptions, Credential, Turn } from '../agent.js'
+import type {
+  Agent,
+  AgentRef,
+  CallAgentOptions,
+  CallResult,
+  CheckpointOptions,
+  Credential,
+  TaskScope,
+  Turn,
+} from '../agent.js'
 import { type Content, partsOf } from '../yields.js'
 import { type StopController, stopError, waitAtMost } from './stop.js'
 import type { TaskWriter } from './task-writer.js'
@@ -184,6 +193,11 @@ export class RunningTurn implements Turn<unknown> {
 
   get contextId(): string {
     return this.#accepted.message.contextId ?? ''
+  }
+
+  get scope(): TaskScope {
+    const { tenant, caller } = this.#scope
+    return { agent: this.#deps.agent.card.name, tenant, owner: caller.id }
   }
 
   get caller(): Caller {
