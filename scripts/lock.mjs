@@ -4,7 +4,7 @@
 // it, and then rejects its own lockfile. The parent names the package, its version and its platform, so this script adds the
 // entry. It asks the registry for the integrity of entries that have none. If the registry lacks a platform package of the
 // newest version, the script fails: pin the parent to an older version (see `@biomejs/biome`, `vite` and `rolldown` in
-// package.json).
+// package.json), or pass `--allow-missing` to have entries of other platforms without integrity (see integrations/).
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
@@ -42,7 +42,7 @@ for (const [path, entry] of Object.entries(lock.packages)) {
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
   const integrity = integrityOf(name, entry.version)
   if (integrity) entry.integrity = integrity
-  else unknown.push(`${name}@${entry.version}`)
+  else if (!entry.optional || !process.argv.includes('--allow-missing')) unknown.push(`${name}@${entry.version}`)
 }
 if (unknown.length > 0) {
   console.error(
