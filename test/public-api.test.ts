@@ -81,6 +81,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'mutualTls',
     'oauth2',
     'readField',
+    'readTurn',
     'schemaOf',
     'verifyCard',
   ],

@@ -25,6 +25,7 @@ export {
 } from './connect-agents.js'
 export type { CardDocument, ConnectOptions, ConnectTarget, ConnectWarning } from './connect-options.js'
 export { collect } from './convenience.js'
+export { type ReadTurnOptions, readTurn, type TurnEvent } from './read-turn.js'
 export type { CardResolver } from './resolve-name.js'
 export type { WireEntry } from './wire-log.js'
 

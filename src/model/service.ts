@@ -169,6 +169,8 @@ export interface CallContext extends CallTraits, TraceContext {
 export interface StreamItem {
   readonly event: StreamResponse
   readonly seq?: number
+  /** The turn that it belongs to. Engines know it; it is not sent to other processes. */
+  readonly turn?: number | undefined
   /** The log entry of `event`. The store and all readers share its text. */
   readonly source?: TaskEvent
 }

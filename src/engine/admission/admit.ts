@@ -9,7 +9,7 @@ import type { TurnRequest } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
 import { type CallContext, nativeDialect, type SendMessageRequest } from '../../model/service.js'
 import { storedSizeOf } from '../../model/size-of.js'
-import { isInterrupted, isTerminal, type TaskState } from '../../model/task.js'
+import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
 import { type AcceptedMessage, TaskFold } from '../../model/task-fold.js'
 import { traceContextOf } from '../../model/trace-context.js'
 import { withMembers } from '../../model/with-members.js'
@@ -68,6 +68,8 @@ export interface Admitted {
   readonly isNew?: boolean
   /** Opened before a new run begins, for a sender that streams: an answer that is not stored can only be read there. */
   readonly topic?: Topic | undefined
+  /** The task at the start of the message's turn, for a sender that streams: its stream begins with the whole turn. */
+  readonly opening?: { readonly task: Task; readonly seq: number; readonly turn: number } | undefined
 }
 
 /** `again`: another process wrote to the task meanwhile. */
@@ -329,8 +331,10 @@ export class Admission {
     sending.reservation.release()
     const current = run.hold(message, sending.turnRequest, sending.bytes)
     if ((await run.commitFirst()) !== 'ok') return 'again'
+    const { task } = run
+    const opening = task && !sending.isUnary ? { task, seq: run.seq, turn: current.turn } : undefined
     run.begin(current)
-    return { taskId: key.id, after: seq, run }
+    return { taskId: key.id, after: seq, run, opening }
   }
 
   /** Another process runs the task, or will: the message waits in the log. */

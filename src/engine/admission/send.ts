@@ -74,6 +74,11 @@ export class Sends {
     }
     if (after === 0) return { taskId, after: 0, watch: new TurnWatch('stream', context), history, topic }
     // The stream of an existing task begins with a snapshot (R-STRM-3), read together with its position in the log.
+    if (admitted.opening) {
+      const { task, seq, turn } = admitted.opening
+      const snapshot = await following.reader.withProgress(task, context)
+      return { taskId, after: seq, watch: new TurnWatch('stream', context, turn, turn), history, snapshot }
+    }
     const ownTurn = await this.#acceptedTurn(admitted)
     const snapshot = await following.reader.snapshot(taskId)
     if (!snapshot) throw taskNotFound(taskId)

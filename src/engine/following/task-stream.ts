@@ -40,6 +40,16 @@ export class TurnWatch {
     this.#currentTurn = currentTurn
   }
 
+  /** The turn of the last event; undefined if the stream began later. */
+  get turn(): number | undefined {
+    return this.#currentTurn || undefined
+  }
+
+  /** The turn that the stream is about; undefined for subscriptions, which are about all turns. */
+  get ownTurn(): number | undefined {
+    return this.#kind === 'subscription' ? undefined : this.#ownTurn
+  }
+
   /** Returns whether an event is the last one for this reader. Throws the error with which the agent refused the send. */
   see({ body }: TaskEvent): boolean {
     if ('accepted' in body) {
@@ -271,7 +281,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     if (this.#isOver) return true
     const isLast = until !== undefined || watch.endsAt(task.status.state)
     if (isLast) this.#end()
-    this.#first = { event: { task: trimHistory(task, history) }, seq }
+    this.#first = { event: { task: trimHistory(task, history) }, seq, turn: watch.ownTurn }
     return isLast
   }
 
@@ -309,9 +319,9 @@ function itemOf(taskEvent: TaskEvent, watch: TurnWatch, history: HistoryWindow):
   const { seq, body } = taskEvent
   if ('task' in body && watch.messages.length > 0) {
     const task = withMembers(body.task, { history: watch.messages.slice() })
-    return { event: { task: trimHistory(task, history) }, seq }
+    return { event: { task: trimHistory(task, history) }, seq, turn: watch.turn }
   }
   const event = body as StreamItem['event'] // private bodies were filtered out
   // A Message ends its stream, so it has no sequence to resume after.
-  return 'message' in event ? { event } : { event, seq, source: taskEvent }
+  return 'message' in event ? { event } : { event, seq, turn: watch.turn, source: taskEvent }
 }

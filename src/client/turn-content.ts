@@ -1,0 +1,150 @@
+/** The content of the artifacts of one turn, as the events by which it grows. */
+import type { Artifact } from '../model/artifact.js'
+import type { TaskArtifactUpdateEvent } from '../model/event.js'
+import type { Part } from '../model/part.js'
+import type { TurnEvent } from './turn-event.js'
+
+/** The content of an artifact. */
+interface Content {
+  readonly name: string | undefined
+  /** The number of parts that earlier turns wrote, and of data parts among them. */
+  readonly earlierParts: number
+  readonly earlierData: number
+  /** The parts of this turn. */
+  parts: Part[]
+  /** The number of data parts of all turns. */
+  dataParts: number
+}
+
+type Emit = (event: TurnEvent) => void
+
+export class TurnContent {
+  readonly #emit: Emit
+  readonly #contents = new Map<string, Content>()
+  /** Artifacts whose text has begun and not ended. */
+  readonly #openTexts = new Set<string>()
+
+  constructor(emit: Emit) {
+    this.#emit = emit
+  }
+
+  /** Tells the reader to discard all content; it is emitted again. */
+  reset(): void {
+    this.#openTexts.clear()
+    this.#emit({ kind: 'reset' })
+  }
+
+  /**
+   * Emits the content of an artifact in a task: all of it after a reset, and the parts of this turn only. `isOfTurn` is
+   * called for artifacts that no event was about.
+   */
+  whole(artifact: Artifact, isOfTurn: (artifactId: string) => boolean): void {
+    const { artifactId: id, parts } = artifact
+    const known = this.#contents.get(id)
+    if (!known && isOfTurn(id)) this.#append(id, this.#open(artifact), parts)
+    else if (!known) this.skip(artifact, false)
+    else if (known.parts.length > 0 || parts.length > known.earlierParts)
+      this.#replace(id, known, parts.slice(known.earlierParts))
+  }
+
+  update({ artifact, append = false, lastChunk = false }: TaskArtifactUpdateEvent): void {
+    const { artifactId: id } = artifact
+    const parts = lastChunk ? artifact.parts.filter((part) => !isEmptyText(part)) : artifact.parts
+    const known = this.#contents.get(id)
+    if (!known || (!append && known.parts.length === 0)) this.#append(id, this.#open(artifact), parts)
+    else if (append) this.#append(id, known, parts)
+    else this.#rewrite(id, known, parts)
+    if (lastChunk) this.endText(id)
+  }
+
+  /** An artifact of this turn was written again as a whole. */
+  #rewrite(id: string, known: Content, parts: readonly Part[]): void {
+    const addition = additionTo(known.parts, parts)
+    if (addition) this.#append(id, known, addition)
+    else if (isData(known.parts) && isData(parts) && parts.length >= known.parts.length) this.#replace(id, known, parts)
+    else {
+      this.reset()
+      for (const [each, content] of this.#contents) this.#replace(each, content, each === id ? parts : content.parts)
+    }
+  }
+
+  /** Notes an artifact of an earlier turn. */
+  skip({ artifactId, name, parts }: Artifact, append: boolean): void {
+    const known = append ? this.#contents.get(artifactId) : undefined
+    const earlierParts = (known?.earlierParts ?? 0) + parts.filter((part) => !isEmptyText(part)).length
+    const earlierData = (known?.earlierData ?? 0) + parts.filter((part) => 'data' in part).length
+    this.#contents.set(artifactId, { name, earlierParts, earlierData, parts: [], dataParts: earlierData })
+  }
+
+  #open({ artifactId, name }: Artifact): Content {
+    const content = { name, earlierParts: 0, earlierData: 0, parts: [], dataParts: 0 }
+    this.#contents.set(artifactId, content)
+    return content
+  }
+
+  #replace(id: string, content: Content, parts: readonly Part[]): void {
+    content.parts = []
+    content.dataParts = content.earlierData
+    this.#append(id, content, parts)
+  }
+
+  #append(id: string, content: Content, parts: readonly Part[]): void {
+    const named = content.name === undefined ? { id } : { id, name: content.name }
+    for (const part of parts) {
+      content.parts.push(part)
+      if ('text' in part) {
+        if (part.text === '') continue
+        this.#openTexts.add(id)
+        this.#emit({ kind: 'text', ...named, text: part.text })
+      } else if ('data' in part) {
+        const { data: value, mediaType } = part
+        const index = content.dataParts++
+        this.#emit({ kind: 'data', ...named, index, value, ...(mediaType !== undefined && { mediaType }) })
+      } else this.#emit({ kind: 'file', ...named, part })
+    }
+  }
+
+  endText(id: string): void {
+    if (this.#openTexts.delete(id)) this.#emit({ kind: 'textEnd', id })
+  }
+
+  endTexts(): void {
+    for (const id of this.#openTexts) this.endText(id)
+  }
+}
+
+/** The parts by which a content exceeds an earlier one; undefined if it does not begin with it. */
+function additionTo(before: readonly Part[], now: readonly Part[]): readonly Part[] | undefined {
+  const known = joined(before)
+  const parts = joined(now)
+  for (const [place, part] of known.entries()) {
+    const other = parts[place]
+    if (!other) return undefined
+    const isLast = place === known.length - 1
+    if (isLast && 'text' in part && 'text' in other && other.text.startsWith(part.text)) {
+      const rest = parts.slice(place + 1)
+      return other.text === part.text ? rest : [{ text: other.text.slice(part.text.length) }, ...rest]
+    }
+    if (JSON.stringify(part) !== JSON.stringify(other)) return undefined
+  }
+  return parts.slice(known.length)
+}
+
+/** The parts, with adjacent texts in one part: a text may come in chunks or whole. */
+function joined(parts: readonly Part[]): readonly Part[] {
+  const all: Part[] = []
+  for (const part of parts) {
+    const last = all.at(-1)
+    if (last && 'text' in part && 'text' in last) all[all.length - 1] = { text: last.text + part.text }
+    else all.push('text' in part ? { text: part.text } : part)
+  }
+  return all
+}
+
+function isData(parts: readonly Part[]): boolean {
+  return parts.every((part) => 'data' in part)
+}
+
+function isEmptyText(part: Part): boolean {
+  return 'text' in part && part.text === ''
+}
