@@ -229,7 +229,7 @@ describe('the form of errors', () => {
 
 describe('of two faults the earlier one counts', () => {
   const picky = agent(
-    { name: 'Picky', capabilities: { streaming: false, extensions: [{ uri: 'urn:test:needed', required: true }] } },
+    { name: 'Picky', capabilities: { streaming: false }, extensions: [{ uri: 'urn:test:needed', required: true }] },
     async function* () {
       yield 'never'
     },

@@ -251,7 +251,7 @@ describe('what else a request looks like', () => {
   })
 
   const extensible = agent(
-    { name: 'Extensible', capabilities: { extensions: [{ uri: 'urn:test:a' }] } },
+    { name: 'Extensible', extensions: [{ uri: 'urn:test:a' }] },
     async function* ({ extensions }) {
       yield extensions.join()
     },

@@ -89,12 +89,10 @@ describe('versions in the query', () => {
 const extensible = agent(
   {
     name: 'Extensible',
-    capabilities: {
-      extensions: [
-        { uri: 'urn:test:a', description: 'A', params: { level: 1 } },
-        { uri: 'urn:test:b:v1', required: false },
-      ],
-    },
+    extensions: [
+      { uri: 'urn:test:a', description: 'A', params: { level: 1 } },
+      { uri: 'urn:test:b:v1', required: false },
+    ],
   },
   async function* ({ extensions, message }) {
     yield JSON.stringify({ extensions, named: message.extensions ?? [], metadata: message.metadata ?? {} })
@@ -102,7 +100,7 @@ const extensible = agent(
 )
 
 const demanding = agent(
-  { name: 'Demanding', capabilities: { extensions: [{ uri: 'urn:test:b:v1', required: true }] } },
+  { name: 'Demanding', extensions: [{ uri: 'urn:test:b:v1', required: true }] },
   async function* ({ text }) {
     yield text
   },

@@ -13,7 +13,20 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
   readonly bin: Readonly<Record<string, string>>
 }
 
-const authoring = ['agent', 'artifact', 'ask', 'askAuth', 'completed', 'failed', 'rejected', 'reply', 'working']
+const authoring = [
+  'agent',
+  'approve',
+  'artifact',
+  'ask',
+  'askAuth',
+  'completed',
+  'failed',
+  'rejected',
+  'reply',
+  'step',
+  'working',
+]
+const extensions = ['approvals', 'extension', 'steps', 'usage']
 const schemes = ['apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc']
 const content = ['data', 'file', 'isInterrupted', 'isTerminal', 'text', 'textOf']
 
@@ -29,7 +42,17 @@ const integrations: Readonly<Record<string, readonly string[]>> = {
 
 /** Every entry and the values it exports. */
 const entries: Readonly<Record<string, readonly string[]>> = {
-  '.': [...authoring, ...schemes, ...content, 'A2AError', 'MemoryStore', 'TransportError', 'connect', 'serve'],
+  '.': [
+    ...authoring,
+    ...extensions,
+    ...schemes,
+    ...content,
+    'A2AError',
+    'MemoryStore',
+    'TransportError',
+    'connect',
+    'serve',
+  ],
   './model': [...content, 'A2AError', 'TransportError', 'errorCodes', 'operations'],
   './net': ['AddressRefused', 'createGuardedDialer', 'fetchFile', 'listenForRedirect'],
   './dialects': [
@@ -63,8 +86,10 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   ],
   './client': [
     ...content,
+    ...extensions,
     'A2AError',
     'TransportError',
+    'answerApproval',
     'apiKeyCredential',
     'basicCredential',
     'bearerCredential',

@@ -71,6 +71,26 @@ export {
   readField,
 } from './question-form.js'
 
+// Use extensions
+
+export {
+  type Approval,
+  answerApproval,
+  approvals,
+  type Decision,
+  type Decisions,
+  type ToolApproval,
+} from '../model/approvals.js'
+export {
+  type Carrier,
+  type Extension,
+  type ExtensionInit,
+  type ExtensionValue,
+  extension,
+} from '../model/extension.js'
+export { type Step, steps } from '../model/steps.js'
+export { type Cost, type Usage, usage } from '../model/usage.js'
+
 // The protocol's vocabulary; `dragoman/model` has all of it
 
 export type { AgentCard, AgentInterface, AgentSkill, Binding, SecurityScheme } from '../model/agent-card.js'

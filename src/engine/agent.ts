@@ -1,11 +1,15 @@
 /** Defines agents: a card, and an async generator that handles the turns of a task. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../model/agent-card.js'
+import type { Decisions } from '../model/approvals.js'
+import { assertUri, type DeclaredExtension } from '../model/extension.js'
 import type { Message } from '../model/message.js'
+import { isObject } from '../model/is-object.js'
 import { assertOptions, either, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
+import type { Usage } from '../model/usage.js'
 import type { Content, Yield } from './yields.js'
 
 /** A skill of an agent. Only the id is required. Schemas are checked and published as JSON Schema. */
@@ -35,8 +39,10 @@ export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillI
   readonly skills?: Skills
   readonly capabilities?: Pick<
     AgentCapabilities,
-    'streaming' | 'pushNotifications' | 'stateTransitionHistory' | 'extensions' | 'extendedAgentCard'
+    'streaming' | 'pushNotifications' | 'stateTransitionHistory' | 'extendedAgentCard'
   >
+  /** Extensions that the card declares. The agent writes values of those that the caller asks for, see `turn.has`. */
+  readonly extensions?: readonly DeclaredExtension[]
   /** Returns the card for authenticated callers. Requires the capability `extendedAgentCard`. */
   readonly extendedCard?: (card: AgentCard, caller: Caller) => AgentCard | Promise<AgentCard>
   /**
@@ -75,9 +81,10 @@ const cardNames = {
     streaming: 'boolean',
     pushNotifications: 'boolean',
     stateTransitionHistory: 'boolean',
-    extensions: [extensionNames],
     extendedAgentCard: 'boolean',
-  } satisfies NamesOf<AgentCapabilities>,
+  } satisfies NamesOf<NonNullable<AgentInit['capabilities']>>,
+  // Results of `extension` have the member `read`.
+  extensions: either([extensionNames, 'read']),
   extendedCard: 'function',
   onCrash: either(['fail'], { attempts: true }),
 } satisfies NamesOf<AgentInit>
@@ -151,8 +158,14 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly metadata: Struct
   /** Media types that the caller accepts. */
   readonly acceptedOutputModes: readonly string[]
-  /** URIs of the extensions that the caller requested. */
+  /** URIs of the active extensions: the agent declares them, and the caller asked for them. */
   readonly extensions: readonly string[]
+  /** Whether an extension is active: the agent declares it, and the caller asked for it. */
+  has(extension: string | { readonly uri: string }): boolean
+  /** Counts tokens and cost for callers that asked for the extension `usage`. */
+  readonly usage: UsageMeter
+  /** The decisions that this message brings, by the id of the tool call. Undefined unless it answers `approve`. */
+  readonly approvals: Decisions | undefined
   /** The W3C trace context of this turn, for calls to other systems. */
   readonly traceparent: string | undefined
   /** The `tracestate` that belongs to it. */
@@ -169,6 +182,18 @@ export interface Turn<Input = JsonValue | undefined> {
   checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void>
   /** The checkpoints of this task, by key. */
   readonly checkpoints: ReadonlyMap<string, JsonValue>
+}
+
+/** The tokens and the cost of a task. */
+export interface UsageMeter {
+  /**
+   * Adds to the running total of the task. It is committed with the next yield, and sent with the next status update, at the
+   * latest with the end of the turn. A turn that is repeated after a crash continues from the committed total. Without
+   * effect if the extension `usage` is not active. Throws for numbers that are not integers, and for another currency.
+   */
+  add(usage: Usage): void
+  /** The running total of the task. Empty if the extension `usage` is not active. */
+  readonly total: Usage
 }
 
 /** Options of `turn.checkpoint`. */
@@ -231,10 +256,18 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
 export function initOf(card: string | AgentInit, needsName: string): AgentInit {
   const init: AgentInit = typeof card === 'string' ? { name: card } : card
   if (typeof init !== 'object' || init === null) throw new TypeError(needsName)
+  if (isObject(init.capabilities) && 'extensions' in init.capabilities)
+    throw new TypeError('`capabilities.extensions` is now `extensions`: agent({ name, extensions: [{ uri }] }, …)')
   assertOptions('agent', init, cardNames)
   if (typeof init.name !== 'string' || init.name.trim() === '') throw new TypeError(needsName)
   for (const [place, skill] of (init.skills ?? []).entries())
     if (typeof skill?.id !== 'string') throw new TypeError(`agent.skills[${place}] needs an id: { id: 'shout' }`)
+  const uris = new Set<string>()
+  for (const { uri } of init.extensions ?? []) {
+    assertUri(uri)
+    if (uris.has(uri)) throw new TypeError(`agent.extensions declares ${uri} twice`)
+    uris.add(uri)
+  }
   return init
 }
 

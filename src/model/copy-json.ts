@@ -56,3 +56,16 @@ export class CopiedValues<Value> implements ReadonlyMap<string, Value> {
     return this.entries()
   }
 }
+
+const maxDepth = 64
+
+/** Whether JSON preserves a value: plain objects, arrays and finite numbers. */
+export function isJson(value: unknown, depth: number): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth >= maxDepth) return false
+  if (Array.isArray(value)) return value.every((each) => isJson(each, depth + 1))
+  const prototype = Object.getPrototypeOf(value) as unknown
+  if (prototype !== Object.prototype && prototype !== null) return false
+  return Object.values(value).every((each) => each === undefined || isJson(each, depth + 1))
+}

@@ -71,7 +71,6 @@ export function workflow<const Skills extends readonly SkillInit[] = readonly []
 }
 
 function withDefaults(init: AgentInit): AgentInit {
-  const { capabilities = {} } = init
   const declared = {
     uri: workflowUri,
     description: 'Workflow runs: the artifact `workflow-graph` contains their steps',
@@ -79,7 +78,7 @@ function withDefaults(init: AgentInit): AgentInit {
   return {
     onCrash: { attempts: defaultAttempts },
     ...init,
-    capabilities: { ...capabilities, extensions: [...(capabilities.extensions ?? []), declared] },
+    extensions: [...(init.extensions ?? []), declared],
   }
 }
 

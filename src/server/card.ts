@@ -32,7 +32,7 @@ interface CardFacts {
 export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
   const { name, description, version, provider, documentationUrl, iconUrl, skills, capabilities } = agent.card
   const extensions = [
-    ...(capabilities?.extensions ?? []),
+    ...(agent.card.extensions ?? []).map(declarationOf),
     ...schemaExtension(skills ?? []),
     ...(facts.grpc ? [streamPositions] : []),
   ]
@@ -58,6 +58,16 @@ export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
     defaultInputModes: agent.card.defaultInputModes ?? ['text/plain', '*/*'],
     defaultOutputModes: agent.card.defaultOutputModes ?? ['text/plain'],
     skills: skills && skills.length > 0 ? skills.map(completeSkill) : [defaultSkill(agent)],
+  }
+}
+
+/** The members of an extension that the card has. */
+function declarationOf({ uri, description, required, params }: AgentExtension): AgentExtension {
+  return {
+    ...(uri !== undefined && { uri }),
+    ...(description !== undefined && { description }),
+    ...(required !== undefined && { required }),
+    ...(params && { params }),
   }
 }
 

@@ -126,7 +126,7 @@ describe('the extended card', () => {
 describe('a required extension', () => {
   const uri = 'urn:test:needed:v1'
   const demanding = agent(
-    { ...echoAgent.card, capabilities: { extensions: [{ uri, required: true }] } },
+    { ...echoAgent.card, extensions: [{ uri, required: true }] },
     async function* ({ text, extensions }) {
       yield `${text} with ${extensions.join()}`
     },

@@ -1,7 +1,9 @@
 /** The turn as a handler sees it, with calls of other agents. */
 
+import type { Decisions } from '../../model/approvals.js'
 import { CopiedValues, copyJson } from '../../model/copy-json.js'
 import { A2AError } from '../../model/errors.js'
+import type { TurnRequest } from '../../model/event.js'
 import { fromGeneric, toGeneric } from '../../model/generic-service.js'
 import type { Log } from '../../model/log.js'
 import type { Message } from '../../model/message.js'
@@ -20,6 +22,7 @@ import type {
   Credential,
   TaskScope,
   Turn,
+  UsageMeter,
 } from '../agent.js'
 import { type Content, partsOf } from '../yields.js'
 import { type StopController, stopError, waitAtMost } from './stop.js'
@@ -238,7 +241,20 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get extensions(): readonly string[] {
-    return this.#accepted.request?.extensions ?? []
+    return activeExtensions(this.#deps.agent, this.#accepted.request)
+  }
+
+  has(extension: string | { readonly uri: string }): boolean {
+    const uri = typeof extension === 'string' ? extension : extension.uri
+    return this.extensions.includes(uri)
+  }
+
+  get usage(): UsageMeter {
+    return { add: () => undefined, total: {} }
+  }
+
+  get approvals(): Decisions | undefined {
+    return undefined
   }
 
   get traceparent(): string | undefined {
@@ -273,6 +289,13 @@ export class RunningTurn implements Turn<unknown> {
   service(ref: AgentRef): AgentService | undefined {
     return serviceFor(this.#deps, this.#scope, ref, this.#trace)
   }
+}
+
+/** URIs of the extensions that the agent declares and the caller asked for. */
+function activeExtensions({ card }: Agent, request: TurnRequest | undefined): readonly string[] {
+  const { extensions: asked } = request ?? {}
+  if (!asked || !card.extensions) return []
+  return card.extensions.flatMap(({ uri }) => (asked.includes(uri) ? [uri] : []))
 }
 
 export function firstData({ parts }: Pick<Message, 'parts'>): JsonValue | undefined {

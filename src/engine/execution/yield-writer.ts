@@ -1,7 +1,7 @@
 /** Writes the output of a handler to the log: yields as events, and checkpoints. */
 
 import type { Artifact } from '../../model/artifact.js'
-import { copyJson } from '../../model/copy-json.js'
+import { copyJson, isJson } from '../../model/copy-json.js'
 import type { EventBody, TaskArtifactUpdateEvent } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
@@ -12,7 +12,7 @@ import type { AcceptedMessage } from '../../model/task-fold.js'
 import { withMembers } from '../../model/with-members.js'
 import type { CheckpointOptions } from '../agent.js'
 import type { Timestamps } from '../system-clock.js'
-import { type ArtifactDraft, isJson } from '../yields.js'
+import type { ArtifactDraft } from '../yields.js'
 import type { TaskWriter } from './task-writer.js'
 
 export interface YieldWriterDeps {
