@@ -11,10 +11,8 @@ export {
   type Handler,
   type SkillInit,
   type Turn,
-  type UsageMeter,
 } from './engine/agent.js'
 export {
-  type ApproveOptions,
   type ArtifactOptions,
   type AskOptions,
   approve,
@@ -24,29 +22,21 @@ export {
   type Content,
   completed,
   failed,
-  type MessageOptions,
   rejected,
   reply,
   step,
   working,
   type Yield,
 } from './engine/yields.js'
-export { type Approval, approvals, type Decision, type Decisions, type ToolApproval } from './model/approvals.js'
+export { approvals } from './model/approvals.js'
 export type { Artifact } from './model/artifact.js'
 export { A2AError, type ErrorCode } from './model/errors.js'
-export {
-  type Carrier,
-  type DeclaredExtension,
-  type Extension,
-  type ExtensionInit,
-  type ExtensionValue,
-  extension,
-} from './model/extension.js'
+export { extension } from './model/extension.js'
 export type { Message } from './model/message.js'
 export { data, file, type Part, text, textOf } from './model/part.js'
-export { type Step, steps } from './model/steps.js'
+export { steps } from './model/steps.js'
 export { isInterrupted, isTerminal, type Task, type TaskState } from './model/task.js'
-export { type Cost, type Usage, usage } from './model/usage.js'
+export { usage } from './model/usage.js'
 
 // Serve agents
 

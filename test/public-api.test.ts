@@ -53,7 +53,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'connect',
     'serve',
   ],
-  './model': [...content, 'A2AError', 'TransportError', 'errorCodes', 'operations'],
+  './model': [...content, ...extensions, 'A2AError', 'TransportError', 'answerApproval', 'errorCodes', 'operations'],
   './net': ['AddressRefused', 'createGuardedDialer', 'fetchFile', 'listenForRedirect'],
   './dialects': [
     'bindingsOf',

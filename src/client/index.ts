@@ -88,7 +88,7 @@ export {
   type ExtensionValue,
   extension,
 } from '../model/extension.js'
-export { type Step, steps } from '../model/steps.js'
+export { type AgentStep, steps } from '../model/steps.js'
 export { type Cost, type Usage, usage } from '../model/usage.js'
 
 // The protocol's vocabulary; `dragoman/model` has all of it

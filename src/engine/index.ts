@@ -12,8 +12,10 @@ export {
   type Credential,
   isAgent,
   type TaskScope,
+  type UsageMeter,
 } from './agent.js'
 export { relayAgent } from './relay-agent.js'
+export type { ApproveOptions, MessageOptions } from './yields.js'
 
 // Run an engine
 

@@ -8,7 +8,7 @@ import { AuthorError, assertOptions, describeValue, type NamesOf, type OptionNam
 import type { JsonValue, Part, Struct } from '../model/part.js'
 import { isForm, schemaFault, schemaMediaType } from '../model/question-schema.js'
 import { sizeOf } from '../model/size-of.js'
-import { boundedStep, type Step } from '../model/steps.js'
+import { type AgentStep, boundedStep } from '../model/steps.js'
 import type { TaskState } from '../model/task.js'
 
 /** Content of a message or artifact: text, a part, or several parts. */
@@ -69,7 +69,7 @@ export interface StatusDraft extends Annotations {
   readonly state: Exclude<TaskState, 'TASK_STATE_SUBMITTED' | 'TASK_STATE_CANCELED'>
   readonly parts?: readonly Part[]
   /** Of `step`. */
-  readonly step?: Step
+  readonly step?: AgentStep
   /** Of `approve`. */
   readonly approval?: Approval
 }
@@ -178,7 +178,7 @@ export function approve(tools: readonly ToolApproval[], options: ApproveOptions 
  * Reports a tool call, its result, or reasoning. Callers that asked for the extension `steps` get it as data; the others
  * get the text "Calling pay" for a call, and nothing for the rest. Content is cut to 32,000 characters.
  */
-export function step(value: Step): StatusDraft {
+export function step(value: AgentStep): StatusDraft {
   return { kind: 'status', state: 'TASK_STATE_WORKING', step: boundedStep(value) }
 }
 
@@ -291,7 +291,8 @@ function annotationsFault({ options, values, parts }: Annotations & { readonly p
       return 'Extensions are a list of URIs'
   }
   for (const each of values ?? []) {
-    if (!isExtensionValue(each) || !isJson(each.value, 0)) return 'Values of extensions are made by `extension(…).with(…)`'
+    if (!isExtensionValue(each) || !isJson(each.value, 0))
+      return 'Values of extensions are made by `extension(…).with(…)`'
     if (sizeOf(each.value, maxValueCharacters) > maxValueCharacters)
       return `A value of an extension has at most ${maxValueCharacters} characters of JSON`
   }

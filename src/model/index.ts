@@ -35,6 +35,27 @@ export type {
   SecurityScheme,
 } from './agent-card.js'
 
+// Extensions
+
+export {
+  type Approval,
+  answerApproval,
+  approvals,
+  type Decision,
+  type Decisions,
+  type ToolApproval,
+} from './approvals.js'
+export {
+  type Carrier,
+  type DeclaredExtension,
+  type Extension,
+  type ExtensionInit,
+  type ExtensionValue,
+  extension,
+} from './extension.js'
+export { type AgentStep, steps } from './steps.js'
+export { type Cost, type Usage, usage } from './usage.js'
+
 // Operations and errors
 
 export { A2AError, type ErrorCode, type ErrorDetails, errorCodes, type FieldViolation } from './errors.js'

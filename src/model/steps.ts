@@ -8,7 +8,7 @@ import type { DataPart, JsonValue, Part, Struct } from './part.js'
 import { sizeOf } from './size-of.js'
 
 /** A step of an agent. The result of a tool has the `id` of its call; pieces of one reasoning share an `id`. */
-export type Step =
+export type AgentStep =
   | { readonly kind: 'tool-call'; readonly id: string; readonly name: string; readonly input?: JsonValue }
   | {
       readonly kind: 'tool-result'
@@ -22,7 +22,7 @@ export type Step =
 const uri = 'urn:dragoman:steps:v1'
 
 /** Tool calls and reasoning: `step({ … })` writes them, `steps.read(message)` reads the first one of a message. */
-export const steps: Omit<Extension<Step>, 'with'> = {
+export const steps: Omit<Extension<AgentStep>, 'with'> = {
   uri,
   key: uri,
   description: 'Tool calls and reasoning, as data parts of progress messages',
@@ -34,7 +34,7 @@ const maxCharacters = 32_000
 const maxName = 255
 
 /** The step, with content cut to 32,000 characters. Throws for a step that is not valid. */
-export function boundedStep(step: Step): Step {
+export function boundedStep(step: AgentStep): AgentStep {
   const fault = stepFault(step)
   if (fault !== undefined) throw new AuthorError(`Invalid step: ${fault}`)
   switch (step.kind) {
@@ -71,19 +71,19 @@ function cut(text: string): string {
 }
 
 /** The part that carries a step. */
-export function stepPart(step: Step): DataPart {
+export function stepPart(step: AgentStep): DataPart {
   return { data: step as Struct, mediaType: 'application/json', metadata: { [uri]: {} } }
 }
 
 /** The progress text of a step for callers that did not ask for the extension; undefined if there is none. */
-export function stepText(step: Step): string | undefined {
+export function stepText(step: AgentStep): string | undefined {
   return step.kind === 'tool-call' ? `Calling ${step.name}` : undefined
 }
 
 /** The steps in the parts of a message. */
-export function stepsOf({ parts }: Pick<Message, 'parts'>): readonly Step[] {
+export function stepsOf({ parts }: Pick<Message, 'parts'>): readonly AgentStep[] {
   return parts.flatMap((part) => {
-    const step = 'data' in part && isStepPart(part) ? (part.data as unknown as Step) : undefined
+    const step = 'data' in part && isStepPart(part) ? (part.data as unknown as AgentStep) : undefined
     return step && stepFault(step) === undefined ? [step] : []
   })
 }
