@@ -151,7 +151,10 @@ export function readResponse(ids: readonly string[], { metadata }: Message): App
     else if (typeof approved !== 'boolean')
       violations.push({ field: `${at}.approved`, description: 'must be a boolean' })
     else if (reason !== undefined && reason !== null && !(typeof reason === 'string' && reason.length <= maxReason))
-      violations.push({ field: `${at}.rejection_reason`, description: `must be text of at most ${maxReason} characters` })
+      violations.push({
+        field: `${at}.rejection_reason`,
+        description: `must be text of at most ${maxReason} characters`,
+      })
     else decisions.set(id, decision(approved, reason))
   }
   const missing = ids.filter((id) => !decisions.has(id))
