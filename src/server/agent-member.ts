@@ -73,6 +73,8 @@ export interface SharedDeps {
 /** An agent in an assembly. */
 export interface AgentMember {
   readonly mount: Mount
+  /** The card in its v1.0 form, as every caller may read it. */
+  readonly card: AgentCard
   readonly engine: Engine
   readonly handler: BindingHandler
   readonly answer: AgentEndpoint
@@ -143,7 +145,7 @@ export async function createMember(mount: Mount, shared: SharedDeps): Promise<Ag
     isFromHere: shared.isFromHere,
     protectsCard: options.protectCard === true,
   })
-  return { mount, engine, handler, answer, cards }
+  return { mount, card, engine, handler, answer, cards }
 }
 
 /** The version that `editCard` sees: that of the caller's dialect. */

@@ -23,9 +23,10 @@ import { type AgentMember, createMember, type PortFacts, type SharedDeps } from 
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { createCardSigning } from './card-forms.js'
 import { createCors } from './cors.js'
+import { assertEndpoints, closeEndpoints, createEndpoints, type Endpoint } from './endpoints.js'
 import { toFetch } from './fetch.js'
 import { createReadiness } from './health.js'
-import { createHostCheck, createOriginCheck, type HostCheck } from './hosts.js'
+import { createHostCheck, createOriginCheck, type HostCheck, hostFault } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { settleLimits } from './limits.js'
 import { type Agents, type Mount, mountsOf, portNames, reserved } from './mounts.js'
@@ -33,8 +34,8 @@ import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { closeOptions, type SettledOptions } from './options.js'
 import { processIdentity } from './process-identity.js'
-import { createHostRefusal, createNotFound, createOutsideBaseRefusal, createRouter } from './router.js'
-import { createRoutes } from './routes.js'
+import { createNotFound, createOutsideBaseRefusal, createRefusal, createRouter } from './router.js'
+import { toEndpoint } from './routes.js'
 import { type CurrentCards, createJwksServer } from './well-known.js'
 
 /** Agents as a function from `Request` to `Response`, with their operations. */
@@ -84,7 +85,9 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
   const limits = settleLimits(options.limits, security.length > 0)
   const admit = limitAdmission(security, limits)
   const url = withoutTrailingSlashes(options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`)
-  const stripBase = createStripBase(options, url, servedPaths(options, mounts, offered))
+  const endpoints = [...(options.endpoints ?? []), ...(options.routes ?? []).map(toEndpoint)]
+  assertEndpoints(endpoints)
+  const stripBase = createStripBase(options, url, servedPaths(options, endpoints, mounts, offered))
   const isOwnHost = createHostCheck({ ...options, publicUrl: url })
   const isFromHere = createOriginCheck({ origins: options.cors ?? [], url, isOwnHost })
   const owner = processIdentity()
@@ -122,16 +125,19 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
   }
   const stopMeasuring = measure(shared, members)
   const observeOthers = observeCalls('', { log: options.log, audit: options.audit })
+  const refuse = createRefusal(observeOthers)
   const answer = createRouter({
-    endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
+    agents: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     stripBase,
-    outsideBase: createOutsideBaseRefusal(observeOthers),
-    refuseHost: options.allowedHosts && createHostRefusal(isOwnHost, observeOthers),
-    notFound: createNotFound(admit, observeOthers),
-    routes: createRoutes({
-      routes: options.routes ?? [],
-      handlers: new Map(members.map(({ mount, handler }) => [mount.agent.card.name, handler])),
-      maxBodyBytes: limits.request.bodyBytes,
+    outsideBase: createOutsideBaseRefusal(refuse),
+    hostFault: options.allowedHosts && ((exchange) => hostFault(exchange, isOwnHost)),
+    refuse,
+    notFound: createNotFound(admit, refuse),
+    endpoints: createEndpoints({
+      endpoints,
+      agents: members.map(({ mount, card, handler }) => ({ card, url: `${url}${mount.path}`, handler })),
+      limits: limits.request,
+      heartbeats: shared.heartbeats,
       observe: observeOthers,
       admit,
       isFromHere,
@@ -164,7 +170,10 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
       assertOptions('close', closing, closeOptions)
       const { deadlineMs = 10_000 } = closing
       const begunMs = performance.now()
-      await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
+      await closeEndpoints(endpoints, { deadlineMs, log: options.log })
+      await Promise.all(
+        members.map(({ engine }) => engine.drain(Math.max(0, deadlineMs - (performance.now() - begunMs)))),
+      )
       // Delivers the final events of the turns that have just ended.
       await push.close(deadlineMs - (performance.now() - begunMs))
       stopMeasuring()
@@ -249,7 +258,8 @@ function assertTenants({ tenants = [] }: SettledOptions, mounts: readonly Mount[
 }
 
 function servedPaths(
-  { tenants = [], routes = [] }: SettledOptions,
+  { tenants = [] }: SettledOptions,
+  endpoints: readonly Endpoint[],
   mounts: readonly Mount[],
   { recognised, pinned }: OfferedDialects,
 ): ServedPaths {
@@ -260,7 +270,10 @@ function servedPaths(
   const ofAgent = ['', ...tenants.map((tenant) => `/${encodeURIComponent(tenant)}`), ...pinned.keys(), ...ofDialects]
   return {
     exact: mounts.flatMap((mount) => ofAgent.map((path) => mount.path + path)),
-    // The route `/` matches one page only, and the base path is never the root.
-    trees: [...portNames.map((name) => `/${name}`), ...routes.map(({ path }) => path).filter((path) => path !== '/')],
+    trees: [
+      ...portNames.map((name) => `/${name}`),
+      // The path `/` matches one page only, and the base path is never the root.
+      ...endpoints.flatMap(({ paths }) => paths).filter((path) => path !== '/'),
+    ],
   }
 }

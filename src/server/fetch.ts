@@ -1,4 +1,4 @@
-/** Exchanges on `Request` and `Response`, for hosts such as Deno, Bun, Next.js and Hono, and for routes. */
+/** Exchanges on `Request` and `Response`, for hosts such as Deno, Bun, Next.js and Hono, and for endpoints. */
 import type { Connection } from '../model/connection.js'
 import type { AnswerExchange, Exchange, HttpAnswer } from '../transports/exchange.js'
 import { bodyFailure, readBefore, readBody, tooLarge } from '../transports/read-json.js'
@@ -22,6 +22,8 @@ export class FetchExchange implements Exchange {
   readonly query: string
   readonly connection: Connection | undefined
   readonly #request: Request
+  #gone: AbortController | undefined
+  #isAnswered = false
 
   constructor(request: Request, connection?: Connection) {
     this.#request = request
@@ -47,6 +49,31 @@ export class FetchExchange implements Exchange {
 
   get headers(): HeaderReader {
     return this.#request.headers
+  }
+
+  get signal(): AbortSignal {
+    if (this.#gone) return this.#gone.signal
+    this.#gone = new AbortController()
+    const { signal } = this.#request
+    const onGone = () => this.#end(true)
+    if (signal.aborted) onGone()
+    else signal.addEventListener('abort', onGone, { once: true })
+    return this.#gone.signal
+  }
+
+  /** Some hosts abort the signal of a request after its response too, and others cancel the response only. */
+  #end(isGone: boolean): void {
+    if (isGone && !this.#isAnswered) this.#gone?.abort()
+    this.#isAnswered = true
+  }
+
+  respond(answer: HttpAnswer): Response {
+    const { body } = answer
+    const end = (isGone: boolean) => this.#end(isGone)
+    if (body instanceof ReadableStream) return toResponse(this.#gone ? { ...answer, body: watched(body, end) } : answer)
+    if (body instanceof SseFeed) return toResponse(answer, end)
+    end(false)
+    return toResponse(answer)
   }
 
   readBody(maxBytes: number): Promise<Uint8Array> {
@@ -114,8 +141,9 @@ export function limitedBody(
 /** Makes a function from `Request` to `Response` of a function that answers exchanges. */
 export function toFetch(answer: AnswerExchange): Fetch {
   const fetch: Fetch = async (request, connection) => {
-    const answered = await answer(new FetchExchange(request, connection))
-    return toResponse(request.method === 'HEAD' ? withoutBody(answered) : answered)
+    const exchange = new FetchExchange(request, connection)
+    const answered = await answer(exchange)
+    return exchange.respond(request.method === 'HEAD' ? withoutBody(answered) : answered)
   }
   return Object.assign(fetch, { answer })
 }
@@ -126,16 +154,41 @@ function withoutBody({ body, ...answer }: HttpAnswer): HttpAnswer {
   return answer
 }
 
-export function toResponse({ status, headers, cookies, body }: HttpAnswer): Response {
-  const response = new Response(responseBody(body), { status, headers })
+/** Receives the end of a body: whether its reader left before. */
+type OnEnd = (isGone: boolean) => void
+
+export function toResponse({ status, headers, cookies, body }: HttpAnswer, onEnd?: OnEnd): Response {
+  const response = new Response(responseBody(body, onEnd), { status, headers })
   for (const cookie of cookies ?? []) response.headers.append('set-cookie', cookie)
   return response
 }
 
-function responseBody(body: HttpAnswer['body']): ConstructorParameters<typeof Response>[0] {
+function responseBody(body: HttpAnswer['body'], onEnd?: OnEnd): ConstructorParameters<typeof Response>[0] {
   if (body === undefined || typeof body === 'string') return body ?? null
   if (body instanceof Uint8Array) return new Uint8Array(body)
-  return body instanceof ReadableStream ? body : streamOf(body)
+  return body instanceof ReadableStream ? body : streamOf(body, onEnd)
+}
+
+function watched(body: ReadableStream<Uint8Array>, onEnd: OnEnd): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (!done) {
+          controller.enqueue(value)
+          return
+        }
+        onEnd(false)
+        controller.close()
+      },
+      cancel(reason) {
+        onEnd(true)
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 export function fromResponse({ status, headers, body }: Response): HttpAnswer {
@@ -145,12 +198,18 @@ export function fromResponse({ status, headers, body }: Response): HttpAnswer {
   return { status, headers: fields, ...(cookies.length > 0 && { cookies }), ...(body && { body }) }
 }
 
-function streamOf(feed: Pick<SseFeed, 'start' | 'resume' | 'cancel'>): ReadableStream<Uint8Array> {
+function streamOf(
+  feed: Pick<SseFeed, 'start' | 'resume' | 'cancel'>,
+  onEnd: OnEnd = () => undefined,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) => feed.start(sinkOf(controller)),
+      start: (controller) => feed.start(sinkOf(controller, onEnd)),
       pull: () => feed.resume(),
-      cancel: () => feed.cancel(),
+      cancel() {
+        onEnd(true)
+        feed.cancel()
+      },
     },
     { highWaterMark, size: (chunk) => chunk.byteLength },
   )
@@ -158,7 +217,7 @@ function streamOf(feed: Pick<SseFeed, 'start' | 'resume' | 'cancel'>): ReadableS
 
 const encoder = new TextEncoder()
 
-function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>): SseSink {
+function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>, onEnd: OnEnd): SseSink {
   return {
     open: () => undefined,
     write(text) {
@@ -166,6 +225,7 @@ function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>): SseSin
       return (controller.desiredSize ?? 0) > 0
     },
     end(text) {
+      onEnd(false)
       if (text !== '') controller.enqueue(encoder.encode(text))
       controller.close()
     },

@@ -10,7 +10,7 @@ import { StreamOutput } from '../transports/stream-output.js'
 import type { HeaderReader } from '../transports/transport.js'
 import { canHaveBody, limitedBody, requestInit } from './fetch.js'
 import type { AnswerStream, Http2Connection } from './http2.js'
-import { AddressedExchange, isSecure, PeerConnection } from './node-exchange.js'
+import { AddressedExchange, isSecure, PeerConnection, signalOf } from './node-exchange.js'
 import { callerKey, UnreadAnswers } from './peer-connection.js'
 import { refusalInstead } from './refusal.js'
 
@@ -24,6 +24,7 @@ export class Http2Exchange extends AddressedExchange implements Exchange {
   readonly #http2: Http2Connection
   readonly #rawHeaders: readonly string[]
   readonly #isContinued: boolean
+  #signal: AbortSignal | undefined
 
   /** Throws `INVALID_REQUEST` if the request has no address, or two different hosts. */
   constructor(
@@ -46,6 +47,11 @@ export class Http2Exchange extends AddressedExchange implements Exchange {
     this.#isContinued = headers.expect?.toLowerCase() === '100-continue'
   }
 
+  get signal(): AbortSignal {
+    this.#signal ??= signalOf(this.stream)
+    return this.#signal
+  }
+
   readBody(maxBytes: number): Promise<Uint8Array> {
     const { stream } = this
     if (Number(this.headers.get('content-length') ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
@@ -55,7 +61,7 @@ export class Http2Exchange extends AddressedExchange implements Exchange {
   }
 
   toRequest(maxBytes: number): Request {
-    const { stream, method } = this
+    const { stream, method, signal } = this
     if (method === 'TRACE' || method === 'CONNECT')
       throw new A2AError('METHOD_NOT_FOUND', `The method ${method} is not supported`)
     const headers = new Headers({ host: this.authority })
@@ -63,11 +69,7 @@ export class Http2Exchange extends AddressedExchange implements Exchange {
       const name = this.#rawHeaders[place] ?? ''
       if (!name.startsWith(':') && name !== 'host') headers.append(name, this.#rawHeaders[place + 1] ?? '')
     }
-    const gone = new AbortController()
-    stream.once('close', () => {
-      if (!stream.writableFinished) gone.abort()
-    })
-    const init: RequestInit = { method, headers, signal: gone.signal }
+    const init: RequestInit = { method, headers, signal }
     if (!canHaveBody(method)) return new Request(this.url, init)
     let chunks: AsyncIterator<Uint8Array> | undefined
     const read = async (): Promise<Uint8Array | undefined> => {
@@ -210,6 +212,7 @@ function writeAnswer(
     else writeBody(exchange, answer, body as string | Uint8Array | undefined, unread)
   } catch {
     // The response could not be written.
+    if (body instanceof SseFeed) body.cancel()
     stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
 }

@@ -18,8 +18,13 @@ export type {
   ServeOptions,
 } from './options.js'
 export type { Rate } from './rate-limit.js'
-export type { Route, Visit } from './routes.js'
+export type { Route } from './routes.js'
 export { type Served, serve } from './serve.js'
+
+// Serve other protocols in front of agents
+
+export type { Exchange, HttpAnswer } from '../transports/exchange.js'
+export type { Endpoint, EventSource, Visit, VisitedAgent } from './endpoints.js'
 
 // Serve inside another HTTP server
 

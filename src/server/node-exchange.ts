@@ -1,6 +1,7 @@
 /** Requests of `node:http` as exchanges. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Connection } from '../model/connection.js'
 import { A2AError } from '../model/errors.js'
@@ -51,6 +52,7 @@ export class NodeExchange extends AddressedExchange implements Exchange {
   readonly outgoing: ServerResponse
   readonly headers: HeaderReader
   #connection: PeerConnection | undefined
+  #signal: AbortSignal | undefined
 
   /** Throws `INVALID_REQUEST` if target and `Host` are not an address. */
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
@@ -69,6 +71,11 @@ export class NodeExchange extends AddressedExchange implements Exchange {
     return this.#connection
   }
 
+  get signal(): AbortSignal {
+    this.#signal ??= signalOf(this.outgoing)
+    return this.#signal
+  }
+
   readBody(maxBytes: number): Promise<Uint8Array> {
     const { incoming } = this
     if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
@@ -81,17 +88,13 @@ export class NodeExchange extends AddressedExchange implements Exchange {
   }
 
   toRequest(maxBytes: number): Request {
-    const { incoming, outgoing, method } = this
+    const { incoming, method, signal } = this
     if (method === 'TRACE' || method === 'CONNECT')
       throw new A2AError('METHOD_NOT_FOUND', `The method ${method} is not supported`)
     const headers = new Headers()
     for (let place = 0; place < incoming.rawHeaders.length; place += 2)
       headers.append(incoming.rawHeaders[place] ?? '', incoming.rawHeaders[place + 1] ?? '')
-    const gone = new AbortController()
-    outgoing.once('close', () => {
-      if (!outgoing.writableFinished) gone.abort()
-    })
-    const init: RequestInit = { method, headers, signal: gone.signal }
+    const init: RequestInit = { method, headers, signal }
     if (!canHaveBody(method)) return new Request(this.url, init)
     let chunks: AsyncIterator<Uint8Array> | undefined
     const read = async (): Promise<Uint8Array | undefined> => {
@@ -112,6 +115,20 @@ export class NodeExchange extends AddressedExchange implements Exchange {
   get callerKey(): string {
     return callerKey(this.#connection?.caller, this.incoming.socket.remoteAddress)
   }
+}
+
+type Outgoing = Pick<Writable, 'once' | 'destroyed' | 'writableFinished'> & { readonly aborted?: boolean }
+
+/** Aborts when a response closes before it is written. */
+export function signalOf(outgoing: Outgoing): AbortSignal {
+  const gone = new AbortController()
+  const onClose = () => {
+    // Node.js ends HTTP/2 streams that the client has reset, so that they are finished too.
+    if (outgoing.aborted || !outgoing.writableFinished) gone.abort()
+  }
+  if (outgoing.destroyed) onClose()
+  else outgoing.once('close', onClose)
+  return gone.signal
 }
 
 /**

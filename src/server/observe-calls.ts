@@ -43,7 +43,11 @@ export function observeCalls(
 }
 
 /** Logs calls whose operation was recognised, so that operators can count the use of each dialect (RL-ALL-4). */
-function logCall(log: Log, agent: string, { operation, binding, dialect }: CallRecord): void {
+function logCall(
+  log: Log,
+  agent: string,
+  { operation, endpoint, binding = endpoint, dialect }: Omit<CallRecord, 'binding'> & { readonly binding?: string },
+): void {
   if (operation && binding && dialect) log({ level: 'debug', message: `${operation} over ${binding}`, agent, dialect })
 }
 

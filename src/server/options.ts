@@ -25,6 +25,7 @@ import type { RegisterOptions } from './announce.js'
 import type { PortOptions } from './bind.js'
 import type { EditCard } from './card-forms.js'
 import { type CardForm, cardForms } from './card-forms.js'
+import type { Endpoint } from './endpoints.js'
 import type { Limits } from './limits.js'
 import type { ConnectionLimits, Deadlines } from './listener.js'
 import type { MetricsPort } from './metrics.js'
@@ -66,6 +67,8 @@ export interface HandlerOptions {
   readonly push?: PushOptions
   /** Further paths on the same address: an application's API, a page. They take precedence over the agents. */
   readonly routes?: readonly Route[]
+  /** Other protocols in front of the agents, such as `openAiEndpoint()`. They take precedence over the agents. */
+  readonly endpoints?: readonly Endpoint[]
   /** Receives what callers must not see. Default: warnings and errors go to stderr, one line each. `false`: nowhere. */
   readonly log?: Log | false
   /** Options that few programs set. */
@@ -233,6 +236,16 @@ export const handlerOptions = {
   ),
   limits,
   push: pushNames,
+  endpoints: [
+    {
+      name: 'string',
+      paths: 'strings',
+      answer: 'function',
+      refuse: 'function',
+      isPublic: 'boolean',
+      close: 'function',
+    },
+  ] satisfies readonly [NamesOf<Endpoint>],
   routes: [{ path: true, answer: true, isPublic: 'boolean' } satisfies NamesOf<Route>],
   log: either('function', 'false'),
   advanced,

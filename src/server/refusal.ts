@@ -45,11 +45,23 @@ export class ExchangeCredentials implements Credentials {
 
 export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'challenge'>): HttpAnswer {
   const { status, body } = form.encodeError(refused)
+  const headers = { 'content-type': 'application/json', ...refusalHeaders({ refused, challenge }) }
+  return { status, headers, body: JSON.stringify(body) }
+}
+
+/** Headers of refusals in every format. */
+export function refusalHeaders({
+  refused,
+  challenge,
+}: {
+  readonly refused: A2AError
+  readonly challenge?: string | undefined
+}): Record<string, string> {
   const { retryAfterSeconds } = refused.details
-  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  const headers: Record<string, string> = { 'cache-control': 'no-store' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (challenge !== undefined) headers['www-authenticate'] = challenge
-  return { status, headers, body: JSON.stringify(body) }
+  return headers
 }
 
 /** Refuses to send an answer that exists. Keeps the headers that let a web page read the refusal. */

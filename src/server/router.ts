@@ -9,35 +9,38 @@ import type { AgentEndpoint } from './agent-endpoint.js'
 import type { StripBase } from './base-path.js'
 import { jwksPath } from './card-forms.js'
 import type { AddCors } from './cors.js'
+import type { GuardedEndpoint } from './endpoints.js'
 import { createHealth } from './health.js'
-import { type HostCheck, hostFault } from './hosts.js'
 import { admitted, refusalOf } from './refusal.js'
-import type { GuardedRoute } from './routes.js'
 
 export interface RouterDeps {
   /** Agents by the path they are mounted at; the root is the empty path. */
-  readonly endpoints: ReadonlyMap<string, AgentEndpoint>
+  readonly agents: ReadonlyMap<string, AgentEndpoint>
   readonly stripBase: StripBase
   /** Answers requests outside of the base path. */
   readonly outsideBase: AnswerExchange
-  /** Refuses a request by its host. Absent: every host is accepted. */
-  readonly refuseHost?: ((exchange: Exchange) => HttpAnswer | undefined) | undefined
-  /** Answers requests to paths without an agent. `caller` is known if a route has authenticated it. */
+  /** The reason to refuse a request by its host. Absent: every host is accepted. */
+  readonly hostFault?: ((exchange: Exchange) => string | undefined) | undefined
+  /** Refuses requests that no endpoint handles. */
+  readonly refuse: RefuseExchange
+  /** Answers requests to paths without an agent. `caller` is known if an endpoint has authenticated it. */
   readonly notFound: (exchange: Exchange, caller?: Caller) => Promise<HttpAnswer>
   readonly isReady: () => Promise<boolean>
   /** Answers requests for the public keys. Absent without signing. */
   readonly jwks?: AnswerExchange
   /** Tried before the agents, in this order. */
-  readonly routes: readonly GuardedRoute[]
+  readonly endpoints: readonly GuardedEndpoint[]
   readonly addCors: AddCors
 }
 
+type RefuseExchange = GuardedEndpoint['refuse']
+
 export function createRouter(deps: RouterDeps): AnswerExchange {
-  const { stripBase, outsideBase, endpoints, notFound, isReady, jwks, routes, refuseHost, addCors } = deps
+  const { stripBase, outsideBase, agents, notFound, isReady, jwks, endpoints, hostFault, refuse, addCors } = deps
   const health = createHealth(isReady)
-  const root = endpoints.get('')
+  const root = agents.get('')
   // Longer paths first, so that a mount below another one wins.
-  const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
+  const mounts = [...agents].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
   const toAgents: AgentEndpoint = (exchange, path, caller) => {
     for (const [mount, endpoint] of mounts) {
       if (path.startsWith(mount) && (path.length === mount.length || path[mount.length] === '/'))
@@ -45,25 +48,38 @@ export function createRouter(deps: RouterDeps): AnswerExchange {
     }
     return root ? root(exchange, withOneSlash(path), caller) : notFound(exchange, caller)
   }
-  /** Answers the server's own paths and refuses hosts. Returns undefined for requests to routes and agents. */
-  const answerOwn = (exchange: Exchange, path: string): HttpAnswer | Promise<HttpAnswer> | undefined =>
-    health(exchange.method, path) ?? refuseHost?.(exchange) ?? (path === jwksPath ? jwks?.(exchange) : undefined)
-  const toRoute = ({ isPublic, answer }: GuardedRoute): AgentEndpoint => {
+  /** Answers the server's own paths and refuses hosts. Returns undefined for requests to endpoints and agents. */
+  const answerOwn = (
+    exchange: Exchange,
+    path: string,
+    refuseIn: RefuseExchange,
+  ): HttpAnswer | Promise<HttpAnswer> | undefined => {
+    const healthy = health(exchange.method, path)
+    if (healthy) return healthy
+    const fault = hostFault?.(exchange)
+    if (fault !== undefined) return refuseIn(exchange, { refused: new A2AError('PERMISSION_DENIED', fault) })
+    return path === jwksPath ? jwks?.(exchange) : undefined
+  }
+  const toEndpoint = (guarded: GuardedEndpoint): AgentEndpoint => {
+    const { isPublic } = guarded
     const next = isPublic ? addCors(toAgents) : toAgents
     const endpoint: AgentEndpoint = (exchange, path) =>
-      answerOwn(exchange, path) ??
-      answer(exchange).then((result) => ('status' in result ? result : next(exchange, path, result.caller)))
-    // Public routes decide themselves which pages may call them, so preflights reach them too.
+      answerOwn(exchange, path, guarded.refuse) ??
+      guarded
+        .answer(exchange, path)
+        .then((result) => ('status' in result ? result : next(exchange, path, result.caller)))
+    // Public endpoints decide themselves which pages may call them, so preflights reach them too.
     return isPublic ? endpoint : addCors(endpoint)
   }
-  const byRoute = routes.map((route) => ({ path: route.path, endpoint: toRoute(route) }))
+  const byPath = endpoints.map((each) => ({ path: each.path, below: `${each.path}/`, endpoint: toEndpoint(each) }))
   const outside = addCors(outsideBase)
-  const others = addCors((exchange, path) => answerOwn(exchange, path) ?? toAgents(exchange, path))
+  const others = addCors((exchange, path) => answerOwn(exchange, path, refuse) ?? toAgents(exchange, path))
   return (exchange) => {
     const path = stripBase(exchange.path)
     if (path === undefined) return outside(exchange, exchange.path)
-    const route = byRoute.find((each) => path === each.path || (each.path !== '/' && path.startsWith(`${each.path}/`)))
-    return (route?.endpoint ?? others)(exchange, path)
+    // The path `/` matches one page only.
+    const found = byPath.find((each) => path === each.path || (each.path !== '/' && path.startsWith(each.below)))
+    return (found?.endpoint ?? others)(exchange, path)
   }
 }
 
@@ -72,33 +88,25 @@ function withOneSlash(path: string): string {
   return path.startsWith('//') ? path.replace(/^\/+/, '/') : path
 }
 
-export function createHostRefusal(isOwnHost: HostCheck, observe: CallObserver | undefined): RouterDeps['refuseHost'] {
-  return (exchange) => {
-    const fault = hostFault(exchange, isOwnHost)
-    if (fault === undefined) return undefined
-    const refused = new A2AError('PERMISSION_DENIED', fault)
-    refusedCall(observe, { address: exchange.connection?.address }, refused)
-    return refusalOf({ refused })
+/** Records and encodes the refusals of requests that reach no agent. */
+export function createRefusal(observe: CallObserver | undefined): RefuseExchange {
+  return ({ connection }, refusal) => {
+    refusedCall(observe, { caller: refusal.caller, address: connection?.address }, refusal.refused)
+    return refusalOf(refusal)
   }
 }
 
 /** Answers paths outside of `basePath`. They do not belong to this server, so credentials are not checked. */
-export function createOutsideBaseRefusal(observe: CallObserver | undefined): AnswerExchange {
-  return ({ connection }) => {
-    const refused = new A2AError('METHOD_NOT_FOUND', 'Path not found: it is outside of `basePath`')
-    refusedCall(observe, { address: connection?.address }, refused)
-    return refusalOf({ refused })
-  }
+export function createOutsideBaseRefusal(refuse: RefuseExchange): AnswerExchange {
+  const text = 'Path not found: it is outside of `basePath`'
+  return (exchange) => refuse(exchange, { refused: new A2AError('METHOD_NOT_FOUND', text) })
 }
 
 /** Callers without credentials do not learn that the path does not exist. */
-export function createNotFound(admit: Admit | undefined, observe: CallObserver | undefined): RouterDeps['notFound'] {
+export function createNotFound(admit: Admit | undefined, refuse: RefuseExchange): RouterDeps['notFound'] {
   return async (exchange, caller) => {
     const admission = caller ?? (await admitted(admit, exchange))
-    const refusal = isRefused(admission)
-      ? admission
-      : { caller: admission, refused: new A2AError('METHOD_NOT_FOUND', 'No agent is mounted here') }
-    refusedCall(observe, { caller: refusal.caller, address: exchange.connection?.address }, refusal.refused)
-    return refusalOf(refusal)
+    const unknown = () => new A2AError('METHOD_NOT_FOUND', 'No agent is mounted here')
+    return refuse(exchange, isRefused(admission) ? admission : { caller: admission, refused: unknown() })
   }
 }

@@ -109,8 +109,8 @@ export function measureCalls(meter: Meter, agent: string): CallObserver['ended']
   const calls = meter.createCounter(instruments.calls.name, instruments.calls)
   const duration = meter.createHistogram(instruments.duration.name, instruments.duration)
   const refusals = meter.createCounter(instruments.refusals.name, instruments.refusals)
-  return ({ dialect = 'none', binding = 'none', operation = 'none', outcome, durationMs, limit }) => {
-    const attributes = { agent, dialect, binding, operation, outcome }
+  return ({ dialect = 'none', endpoint = 'none', binding, operation = 'none', outcome, durationMs, limit }) => {
+    const attributes = { agent, dialect, binding: binding ?? endpoint, operation, outcome }
     calls.add(1, attributes)
     duration.record(durationMs / 1000, attributes)
     if (limit !== undefined) refusals.add(1, { agent, limit })

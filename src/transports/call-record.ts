@@ -20,6 +20,8 @@ export interface CallRecord {
   readonly tenant?: string
   /** The path of the route, for requests that a route answered instead of an agent. */
   readonly route?: string
+  /** The name of the endpoint, for its requests and for the calls that it makes. */
+  readonly endpoint?: string
   readonly binding?: Binding
   /** The dialect; it and the next three members are absent if the request was not valid. */
   readonly dialect?: string
@@ -52,6 +54,7 @@ export interface CallStart {
   readonly caller?: Caller | undefined
   readonly tenant?: string | undefined
   readonly route?: string | undefined
+  readonly endpoint?: string | undefined
   /** The client's address. A function, because most calls do not need it. */
   readonly address?: (() => string | undefined) | undefined
   /** The caller's trace context. Ignored for unauthenticated callers. */
@@ -134,7 +137,7 @@ export class CallTracker {
   ended(error?: A2AError): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    const { caller, binding, address, route } = this.#start
+    const { caller, binding, address, route, endpoint } = this.#start
     const peer = address?.()
     const limit = error?.details.metadata?.limit
     // Assigned one by one, because spreads of optional members copy the record several times.
@@ -147,6 +150,7 @@ export class CallTracker {
     if (caller?.scheme !== undefined) record.scheme = caller.scheme
     if (this.#tenant !== undefined) record.tenant = this.#tenant
     if (route !== undefined) record.route = route
+    if (endpoint !== undefined) record.endpoint = endpoint
     if (binding) record.binding = binding
     if (this.#call) {
       record.dialect = this.#call.dialect.name

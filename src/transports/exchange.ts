@@ -1,5 +1,5 @@
 /**
- * HTTP requests and responses as transports and routes see them. There is one adapter for each kind of HTTP server:
+ * HTTP requests and responses as transports and endpoints see them. There is one adapter for each kind of HTTP server:
  * `src/server/node-exchange.ts` for `node:http`, `src/server/http2-exchange.ts` for HTTP/2 streams, `src/server/fetch.ts` for servers
  * with `Request` and `Response`.
  */
@@ -21,6 +21,8 @@ export interface Exchange {
   readonly headers: HeaderReader
   /** The connection, if it is known. Created on use. */
   readonly connection: Connection | undefined
+  /** Aborts when the caller disconnects before the answer is complete. Created on use. */
+  readonly signal: AbortSignal
   /**
    * Reads the body, once. Throws `PAYLOAD_TOO_LARGE` as soon as it exceeds `maxBytes`, `BodyInterrupted` if it ends early,
    * and `TypeError` if the application has read it already.
