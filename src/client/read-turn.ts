@@ -26,9 +26,14 @@ export interface ReadTurnOptions {
    * a turn exactly where another reader stopped.
    */
   readonly after?: number
+  /**
+   * Whether the stream is that of a message to an existing task. Some agents do not tell; the artifacts in their first task
+   * are then those of earlier turns. Default false.
+   */
+  readonly continues?: boolean
 }
 
-const optionNames = { turn: true, after: true } satisfies NamesOf<ReadTurnOptions>
+const optionNames = { turn: true, after: true, continues: 'boolean' } satisfies NamesOf<ReadTurnOptions>
 
 /**
  * Reads one turn of a task from the stream of a send or a subscription. Ends after `question`, `auth` or `end`, also if the
@@ -66,21 +71,24 @@ async function* turnBatches(
 class TurnReader {
   isOver = false
   readonly #after: number
+  readonly #continues: boolean
   #turn: number | undefined
   /** The turn of the last element; 0 before the first one. */
   #current = 0
   /** Whether the last status was a question: without numbers from the engine, the next element begins a turn. */
   #hasAsked = false
   #hasBegun = false
+  #taskId: string | undefined
   readonly #content = new TurnContent((event) => this.#emit(event))
   /** The state before the message of this turn. It counts if the stream ends with it. */
   #former: TaskStatus | undefined
   #seq: number | undefined
   #events: TurnEvent[] = []
 
-  constructor({ turn, after = 0 }: ReadTurnOptions) {
+  constructor({ turn, after = 0, continues = false }: ReadTurnOptions) {
     this.#turn = turn
     this.#after = after
+    this.#continues = continues
   }
 
   /** The events since the last call. */
@@ -125,8 +133,9 @@ class TurnReader {
   }
 
   #begin({ taskId, contextId }: { readonly taskId?: string; readonly contextId?: string | undefined }): void {
-    if (this.#hasBegun) return
+    if (this.#hasBegun && taskId === this.#taskId) return
     this.#hasBegun = true
+    this.#taskId = taskId
     this.#turn ??= this.#current
     this.#emit({
       kind: 'begin',
@@ -146,7 +155,7 @@ class TurnReader {
   /** A task begins a stream. Later it replaces everything before it. */
   #readTask(task: Task, turn: number | undefined): void {
     const isFirst = this.#current === 0
-    this.#current = Math.max(this.#current, turn ?? (sentIn(task.history) || 1))
+    this.#current = Math.max(this.#current, turn ?? Math.max(sentIn(task.history), this.#continues ? 2 : 1))
     this.#hasAsked = false
     const wanted = this.#turn ?? this.#current
     if (this.#current < wanted) {
@@ -155,15 +164,14 @@ class TurnReader {
       return
     }
     // After another reader, a stream that begins with content means that the events to continue with are gone.
-    const replaces = this.#hasBegun || (this.#after > 0 && task.artifacts !== undefined)
+    const isRestarted = !this.#hasBegun && this.#after > 0 && task.artifacts !== undefined
+    const { artifacts = [], status } = task
     this.#begin({ taskId: task.id, contextId: task.contextId })
-    if (replaces) this.#content.reset()
-    const { status } = task
+    if (isRestarted || !this.#content.isPartOf(artifacts)) this.#content.reset()
     // A question that is older than the last message belongs to an earlier turn.
     const isFormer = isInterrupted(status.state) && task.history?.at(-1)?.role === 'ROLE_USER'
     const isOver = isTerminal(status.state) || (isInterrupted(status.state) && !isFormer)
-    for (const artifact of task.artifacts ?? [])
-      this.#content.whole(artifact, (id) => this.#isOfTurn(id, isFirst, isOver))
+    for (const artifact of artifacts) this.#content.whole(artifact, (id) => this.#isOfTurn(id, isFirst, isOver))
     if (this.#current > wanted) this.#settlePast(task, wanted)
     else if (isFormer) this.#former = status
     else this.#readStatus(status)

@@ -28,23 +28,35 @@ export class TurnContent {
     this.#emit = emit
   }
 
-  /** Tells the reader to discard all content; it is emitted again. */
+  /** Discards the content of the turn. */
   reset(): void {
     this.#openTexts.clear()
+    for (const content of this.#contents.values()) {
+      content.parts = []
+      content.dataParts = content.earlierData
+    }
     this.#emit({ kind: 'reset' })
   }
 
+  /** Whether artifacts begin with all content so far, so that they only add to it. */
+  isPartOf(artifacts: readonly Artifact[]): boolean {
+    const byId = new Map(artifacts.map(({ artifactId, parts }) => [artifactId, parts]))
+    return [...this.#contents].every(
+      ([id, { parts, earlierParts }]) =>
+        parts.length === 0 || additionTo(parts, byId.get(id)?.slice(earlierParts) ?? []) !== undefined,
+    )
+  }
+
   /**
-   * Emits the content of an artifact in a task: all of it after a reset, and the parts of this turn only. `isOfTurn` is
-   * called for artifacts that no event was about.
+   * Emits the content of an artifact in a task, the parts of this turn only, as far as the reader does not have it.
+   * `isOfTurn` is called for artifacts that no event was about.
    */
   whole(artifact: Artifact, isOfTurn: (artifactId: string) => boolean): void {
     const { artifactId: id, parts } = artifact
     const known = this.#contents.get(id)
     if (!known && isOfTurn(id)) this.#append(id, this.#open(artifact), parts)
     else if (!known) this.skip(artifact, false)
-    else if (known.parts.length > 0 || parts.length > known.earlierParts)
-      this.#replace(id, known, parts.slice(known.earlierParts))
+    else this.#append(id, known, additionTo(known.parts, parts.slice(known.earlierParts)) ?? [])
   }
 
   update({ artifact, append = false, lastChunk = false }: TaskArtifactUpdateEvent): void {
@@ -61,10 +73,14 @@ export class TurnContent {
   #rewrite(id: string, known: Content, parts: readonly Part[]): void {
     const addition = additionTo(known.parts, parts)
     if (addition) this.#append(id, known, addition)
-    else if (isData(known.parts) && isData(parts) && parts.length >= known.parts.length) this.#replace(id, known, parts)
-    else {
+    else if (isData(known.parts) && isData(parts) && parts.length >= known.parts.length) {
+      known.parts = []
+      known.dataParts = known.earlierData
+      this.#append(id, known, parts)
+    } else {
+      const all = [...this.#contents].map(([each, content]) => [each, content, content.parts] as const)
       this.reset()
-      for (const [each, content] of this.#contents) this.#replace(each, content, each === id ? parts : content.parts)
+      for (const [each, content, before] of all) this.#append(each, content, each === id ? parts : before)
     }
   }
 
@@ -80,12 +96,6 @@ export class TurnContent {
     const content = { name, earlierParts: 0, earlierData: 0, parts: [], dataParts: 0 }
     this.#contents.set(artifactId, content)
     return content
-  }
-
-  #replace(id: string, content: Content, parts: readonly Part[]): void {
-    content.parts = []
-    content.dataParts = content.earlierData
-    this.#append(id, content, parts)
   }
 
   #append(id: string, content: Content, parts: readonly Part[]): void {

@@ -6,7 +6,10 @@ import type { TaskState } from '../model/task.js'
 export type TurnEvent = TurnEventBody & { readonly seq?: number }
 
 export type TurnEventBody =
-  /** The first event. Without a task (the agent answered with a message) it has no `taskId`. Turns count from 1. */
+  /**
+   * The first event. Without a task (the agent answered with a message) it has no `taskId`. Turns count from 1.
+   * Comes again if the agent names another task later, as some do.
+   */
   | { readonly kind: 'begin'; readonly taskId?: string; readonly contextId?: string; readonly turn: number }
   /** A piece of text of an artifact, or of the message that answers or completes. `id` is that of the artifact or message. */
   | { readonly kind: 'text'; readonly id: string; readonly name?: string; readonly text: string }
