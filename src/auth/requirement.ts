@@ -165,11 +165,12 @@ export function withFlows(scheme: AuthScheme, flows: OAuthFlows, options: FlowsO
       ...(metadataUrl !== undefined && { oauth2MetadataUrl: metadataUrl }),
     },
   }
-  const { headers, needsCertificate } = scheme
+  const { issuer, headers, needsCertificate } = scheme
   // Methods are called on the scheme itself: it may be an instance of a class with private fields.
   return {
     name,
     card,
+    ...(issuer !== undefined && { issuer }),
     ...(headers && { headers }),
     ...(needsCertificate !== undefined && { needsCertificate }),
     ...(scheme.credential && { credential: (credentials) => scheme.credential?.(credentials) }),

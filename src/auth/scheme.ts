@@ -28,6 +28,8 @@ export interface AuthScheme {
   /** The name of the scheme in the card. */
   readonly name: string
   readonly card: SecurityScheme
+  /** The issuer of its tokens. Clients of endpoints learn it, so that they can ask for a token. */
+  readonly issuer?: string
   /** Headers that carry its credentials; CORS allows them. */
   readonly headers?: readonly string[]
   /** The credential is the client certificate, so the port must request one. */

@@ -93,6 +93,7 @@ export function tokenScheme(options: TokenOptions, parts: TokenParts): AuthSchem
   return {
     name,
     card,
+    ...(issuer !== undefined && { issuer }),
     headers: ['Authorization'],
     challenge: (shortfall) => bearerChallenge(realm, shortfall),
     authenticate(credentials) {

@@ -23,8 +23,9 @@ import { type AgentMember, createMember, type PortFacts, type SharedDeps } from 
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { createCardSigning } from './card-forms.js'
 import { createCors } from './cors.js'
-import { assertEndpoints, closeEndpoints, createEndpoints, type Endpoint } from './endpoints.js'
+import type { Endpoint } from './endpoints.js'
 import { toFetch } from './fetch.js'
+import { assertEndpoints, closeEndpoints, createEndpoints } from './guarded-endpoints.js'
 import { createReadiness } from './health.js'
 import { createHostCheck, createOriginCheck, type HostCheck, hostFault } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
@@ -34,6 +35,7 @@ import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { closeOptions, type SettledOptions } from './options.js'
 import { processIdentity } from './process-identity.js'
+import { protectedResources } from './protected-resource.js'
 import { createNotFound, createOutsideBaseRefusal, createRefusal, createRouter } from './router.js'
 import { toEndpoint } from './routes.js'
 import { type CurrentCards, createJwksServer } from './well-known.js'
@@ -85,8 +87,11 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
   const limits = settleLimits(options.limits, security.length > 0)
   const admit = limitAdmission(security, limits)
   const url = withoutTrailingSlashes(options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`)
-  const endpoints = [...(options.endpoints ?? []), ...(options.routes ?? []).map(toEndpoint)]
-  assertEndpoints(endpoints)
+  const own = [...(options.endpoints ?? []), ...(options.routes ?? []).map(toEndpoint)]
+  assertEndpoints(own)
+  const resources = protectedResources(own, { url, security })
+  // Last, so that a route of the application wins.
+  const endpoints = [...own, ...[...resources.values()].map(({ endpoint }) => endpoint)]
   const stripBase = createStripBase(options, url, servedPaths(options, endpoints, mounts, offered))
   const isOwnHost = createHostCheck({ ...options, publicUrl: url })
   const isFromHere = createOriginCheck({ origins: options.cors ?? [], url, isOwnHost })
@@ -141,6 +146,7 @@ export async function assemble(agents: Agents, options: SettledOptions, port: Po
       observe: observeOthers,
       admit,
       isFromHere,
+      resources,
       log: options.log,
     }),
     isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),

@@ -236,16 +236,8 @@ export const handlerOptions = {
   ),
   limits,
   push: pushNames,
-  endpoints: [
-    {
-      name: 'string',
-      paths: 'strings',
-      answer: 'function',
-      refuse: 'function',
-      isPublic: 'boolean',
-      close: 'function',
-    },
-  ] satisfies readonly [NamesOf<Endpoint>],
+  // Objects with behaviour, which may be instances of classes. `assemble` checks them.
+  endpoints: 'list',
   routes: [{ path: true, answer: true, isPublic: 'boolean' } satisfies NamesOf<Route>],
   log: either('function', 'false'),
   advanced,

@@ -9,7 +9,7 @@ import type { AgentEndpoint } from './agent-endpoint.js'
 import type { StripBase } from './base-path.js'
 import { jwksPath } from './card-forms.js'
 import type { AddCors } from './cors.js'
-import type { GuardedEndpoint } from './endpoints.js'
+import type { GuardedEndpoint } from './guarded-endpoints.js'
 import { createHealth } from './health.js'
 import { admitted, refusalOf } from './refusal.js'
 

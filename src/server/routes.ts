@@ -1,5 +1,6 @@
 /** Further routes of a port beside its agents: the API of an application, a page. */
-import type { RouteEndpoint, Visit } from './endpoints.js'
+import type { Visit } from './endpoints.js'
+import type { RouteEndpoint } from './guarded-endpoints.js'
 import { refusalOf } from './refusal.js'
 
 /** A path on the agents' address that the application serves itself. */

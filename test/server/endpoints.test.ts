@@ -1,7 +1,8 @@
 /** Other protocols in front of the agents of a port. */
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
-import { A2AError, agent, apiKey, bearer, type ServeOptions, serve } from 'dragoman'
+import { A2AError, agent, apiKey, bearer, oidc, type ServeOptions, serve } from 'dragoman'
+import { withFlows, withScopes } from 'dragoman/auth'
 import {
   type AuditEntry,
   createHandler,
@@ -87,6 +88,23 @@ describe('endpoints', () => {
       path: '/lines/deep',
       agents: [['Shout', 'Shout', 'https://agents.example/base/shout']],
     })
+    await handler.close()
+  })
+
+  it('can be instances of classes', async () => {
+    class Page {
+      readonly name = 'page'
+      readonly paths = ['/page']
+      readonly #text = 'a page'
+      answer() {
+        return ok(this.#text)
+      }
+      refuse() {
+        return ok('refused')
+      }
+    }
+    const handler = await createHandler(shout, { endpoints: [new Page()] })
+    expect(await (await handler.fetch(at('/page'))).json()).toBe('a page')
     await handler.close()
   })
 
@@ -542,6 +560,58 @@ describe('endpoints', () => {
     ])('reject paths %s', async (_, options, reason) => {
       await expect(createHandler(shout, options)).rejects.toThrow(TypeError)
       await expect(createHandler(shout, options)).rejects.toThrow(reason)
+    })
+  })
+
+  describe('that are OAuth resources', () => {
+    const resource = lines(() => ok({}), { isOAuthResource: true })
+    const options = { publicUrl: 'https://agents.example/base', endpoints: [resource] }
+    const oauth = oidc('https://id.example/', { audience: 'https://agents.example' })
+    const metadataPath = '/base/.well-known/oauth-protected-resource/lines'
+
+    it('name their metadata in challenges', async () => {
+      const handler = await createHandler(shout, { ...options, auth: [apiKey('k1'), withScopes(oauth, ['call'])] })
+      const refused = await handler.fetch(at('/base/lines'))
+      const address = 'https://agents.example/base/.well-known/oauth-protected-resource/lines'
+      expect(refused.headers.get('www-authenticate')).toContain(`Bearer resource_metadata="${address}", realm="agent"`)
+      const found = await handler.fetch(at(metadataPath, { headers: { origin: 'https://inspector.example' } }))
+      expect(await found.json()).toEqual({
+        resource: 'https://agents.example/base/lines',
+        authorization_servers: ['https://id.example/'],
+        scopes_supported: ['call'],
+        bearer_methods_supported: ['header'],
+      })
+      expect(found.headers.get('access-control-allow-origin')).toBe('*')
+      const statusOf = async (method: string) => (await handler.fetch(at(metadataPath, { method }))).status
+      expect([await statusOf('OPTIONS'), await statusOf('HEAD'), await statusOf('POST')]).toEqual([204, 200, 405])
+      expect((await handler.fetch(at(`${metadataPath}/deeper`))).status).toBe(401)
+      // Agents and other endpoints do not.
+      expect((await handler.fetch(at('/base/tasks'))).headers.get('www-authenticate')).not.toContain(
+        'resource_metadata',
+      )
+      await handler.close()
+    })
+
+    it.each<[string, HandlerOptions, string | undefined]>([
+      ['keys', { auth: [apiKey('k1')] }, undefined],
+      ['tokens of no known server', { auth: [bearer('t')] }, undefined],
+      [
+        'the metadata of a server',
+        {
+          auth: withFlows(
+            bearer('t'),
+            { clientCredentials: { tokenUrl: 'https://id.example/token', scopes: {} } },
+            { metadataUrl: 'https://id.example/.well-known/oauth-authorization-server/acme' },
+          ),
+        },
+        'https://id.example/acme',
+      ],
+    ])('with %s', async (_, auth, server) => {
+      const handler = await createHandler(shout, { ...options, ...auth })
+      const found = await handler.fetch(at(metadataPath))
+      if (server === undefined) expect(found.status).toBe(401)
+      else expect(await found.json()).toMatchObject({ authorization_servers: [server] })
+      await handler.close()
     })
   })
 

@@ -12,6 +12,7 @@ import {
 import { type AddressInfo, createServer } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { type AgentService, agent, apiKey, type ServeOptions, serve, type Task } from 'dragoman'
+import { gate } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { v1 } from '../../src/dialects/v1/index.js'
 import type { Assembly } from '../../src/server/assemble.js'
@@ -21,6 +22,7 @@ import { createHttp2Answer } from '../../src/server/http2-exchange.js'
 import { echoAgent } from '../../src/testing/echo-agent.js'
 import type { AnswerExchange } from '../../src/transports/exchange.js'
 import { defaultRequestLimits } from '../../src/transports/read-json.js'
+import { Heartbeats, SseFeed } from '../../src/transports/sse.js'
 import { eventually } from '../hostile/waiting.js'
 import { certificate, key } from '../matrix/certificate.js'
 
@@ -251,6 +253,38 @@ describe('HTTP/2', () => {
     expect((await read(at.session.request({ ':path': '/' }))).headers[':status']).toBe(500)
     const twoHosts = { ':path': '/', ':authority': 'one.example', host: 'other.example' }
     expect((await read(at.session.request(twoHosts))).headers[':status']).toBe(400)
+  })
+
+  it('cancels a stream of events whose headers cannot be written, before the stream has closed', async () => {
+    const gone = gate()
+    let isGone = false
+    let wasGone: boolean | undefined
+    const answer: AnswerExchange = () => {
+      // After the answer is written, and before the next event of the socket.
+      queueMicrotask(() => {
+        wasGone = isGone
+        gone.open()
+      })
+      const rest = { next: () => new Promise<never>(() => undefined) }
+      const body = new SseFeed<string>({
+        first: rest.next(),
+        rest,
+        encode: String,
+        encodeEnd: String,
+        encodeError: String,
+        onGone: () => {
+          isGone = true
+        },
+        heartbeats: new Heartbeats(60_000),
+      })
+      return { status: 1000, headers: {}, body }
+    }
+    await using at = await bare(createHttp2Server(createHttp2Answer(answer)))
+    const stream = at.session.request({ ':path': '/' })
+    const failed = once(stream, 'error')
+    await gone.opened
+    expect(wasGone).toBe(true)
+    await failed
   })
 
   it('resets the first call of gRPC if its answer throws, and goes on', async () => {
