@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
+import { approvalRequest, approvals } from '../model/approvals.js'
 import type { Artifact } from '../model/artifact.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import { data, file, type Part, text } from '../model/part.js'
 import type { StreamItem } from '../model/service.js'
+import { stepPart } from '../model/steps.js'
 import type { Task, TaskState } from '../model/task.js'
+import { usage } from '../model/usage.js'
 import { type ReadTurnOptions, readTurn, type TurnEvent } from './read-turn.js'
 
 const ids = { taskId: 't', contextId: 'c' }
@@ -56,6 +59,10 @@ async function outline(events: readonly (StreamResponse | StreamItem)[], options
         return `data ${event.id}.${event.index}: ${JSON.stringify(event.value)}`
       case 'file':
         return `file ${event.id}`
+      case 'step':
+        return `step ${event.step.kind} ${event.step.id}`
+      case 'usage':
+        return `usage ${event.usage.totalTokens}`
       case 'end':
         return `end ${event.state.replace('TASK_STATE_', '')} ${event.text}`.trim()
       case 'reset':
@@ -373,4 +380,27 @@ test('a stream that ends before the turn is an error', async () => {
 
 test('unknown options are refused', () => {
   expect(() => readTurn(streamOf([]), { from: 3 } as object)).toThrow('from')
+})
+
+test('reads steps, usage and approvals', async () => {
+  const call = { kind: 'tool-call', id: 'call-1', name: 'pay', input: { amount: 5 } } as const
+  const tools = [{ id: 'call-1', name: 'pay', args: { amount: 5 } }]
+  const asked = message([text('Approve pay?')])
+  const waiting: Message = { ...asked, metadata: { [approvals.key]: approvalRequest({ hint: 'Final', tools }) } }
+  const spent = { metadata: { [usage.key]: { totalTokens: 3 } } }
+  const events: StreamResponse[] = [
+    created,
+    status('TASK_STATE_WORKING', [stepPart(call)]),
+    status('TASK_STATE_WORKING', [stepPart(call), text('Paying')]),
+    { statusUpdate: { ...ids, ...spent, status: { state: 'TASK_STATE_INPUT_REQUIRED', message: waiting } } },
+  ]
+  expect(await outline(events)).toEqual([
+    'begin 1',
+    'step tool-call call-1',
+    'step tool-call call-1',
+    'progress: Paying',
+    'usage 3',
+    'question: Approve pay?',
+  ])
+  expect((await read(events)).at(-1)).toMatchObject({ approval: { hint: 'Final', tools } })
 })

@@ -2,16 +2,20 @@
  * Reads the stream of a send or a subscription as the events of one turn: text, data, files, progress, steps, a question,
  * the end. Integrations with other protocols only encode these events.
  */
+import { approvals } from '../model/approvals.js'
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
 import type { TaskArtifactUpdateEvent } from '../model/event.js'
+import type { Carrier } from '../model/extension.js'
 import type { Message } from '../model/message.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { textOf } from '../model/part.js'
 import { schemaMediaType, schemaOf } from '../model/question-schema.js'
 import type { StreamItem } from '../model/service.js'
+import { isStepPart, stepsOf } from '../model/steps.js'
 import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from '../model/task.js'
 import { TransportError } from '../model/transport-error.js'
+import { usage } from '../model/usage.js'
 import { TurnContent } from './turn-content.js'
 import type { TurnEvent, TurnEventBody } from './turn-event.js'
 
@@ -109,6 +113,7 @@ class TurnReader {
       if (this.#current > (this.#turn ?? this.#current)) this.#end('TASK_STATE_COMPLETED', '')
       else {
         if (this.#isInTurn) this.#begin(update)
+        if (this.#isInTurn) this.#readUsage(update)
         if ('status' in update) this.#readStatus(update.status)
         else this.#readArtifact(update)
       }
@@ -172,6 +177,7 @@ class TurnReader {
     const isFormer = isInterrupted(status.state) && task.history?.at(-1)?.role === 'ROLE_USER'
     const isOver = isTerminal(status.state) || (isInterrupted(status.state) && !isFormer)
     for (const artifact of artifacts) this.#content.whole(artifact, (id) => this.#isOfTurn(id, isFirst, isOver))
+    this.#readUsage(task)
     if (this.#current > wanted) this.#settlePast(task, wanted)
     else if (isFormer) this.#former = status
     else this.#readStatus(status)
@@ -206,7 +212,19 @@ class TurnReader {
       if (isTerminal(state) && this.#hasBegun) this.#settle(status)
       else if (isTerminal(state)) throw new A2AError('TASK_NOT_FOUND', `The task has no turn ${this.#turn}`)
     } else if (isTerminal(state) || isInterrupted(state)) this.#settle(status)
-    else if (message) this.#emit({ kind: 'progress', text: textOf(message), parts: message.parts })
+    else if (message) this.#readProgress(message)
+  }
+
+  #readProgress(message: Message): void {
+    const found = stepsOf(message)
+    for (const step of found) this.#emit({ kind: 'step', step })
+    const parts = found.length === 0 ? message.parts : message.parts.filter((part) => !isStepPart(part))
+    if (parts.length > 0) this.#emit({ kind: 'progress', text: textOf(parts), parts })
+  }
+
+  #readUsage(carrier: Carrier): void {
+    const found = usage.read(carrier)
+    if (found) this.#emit({ kind: 'usage', usage: found })
   }
 
   #settle({ state, message }: TaskStatus): void {
@@ -214,11 +232,13 @@ class TurnReader {
     const text = textOf(parts)
     if (state === 'TASK_STATE_INPUT_REQUIRED') {
       const schema = schemaOf(message)
+      const approval = approvals.read(message)
       this.#finish({
         kind: 'question',
         text,
         parts: schema ? parts.filter((part) => !('data' in part) || part.mediaType !== schemaMediaType) : parts,
         ...(schema && { schema }),
+        ...(approval && { approval }),
       })
     } else if (state === 'TASK_STATE_AUTH_REQUIRED') {
       // The credential continues the same turn, so a reader that has seen the question reads on.

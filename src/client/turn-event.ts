@@ -1,6 +1,9 @@
 /** The events of a turn, as `readTurn` yields them. */
+import type { Approval } from '../model/approvals.js'
 import type { JsonValue, Part, RawPart, Struct, UrlPart } from '../model/part.js'
+import type { AgentStep } from '../model/steps.js'
 import type { TaskState } from '../model/task.js'
+import type { Usage } from '../model/usage.js'
 
 /** An event of a turn. `seq` is the position in the task's log of the element it was made from, if the agent sent one. */
 export type TurnEvent = TurnEventBody & { readonly seq?: number }
@@ -25,7 +28,12 @@ export type TurnEventBody =
       readonly mediaType?: string
     }
   | { readonly kind: 'file'; readonly id: string; readonly name?: string; readonly part: RawPart | UrlPart }
+  /** A progress message, without its steps. */
   | { readonly kind: 'progress'; readonly text: string; readonly parts: readonly Part[] }
+  /** A tool call, its result, or reasoning. Only if the extension `steps` was asked for. */
+  | { readonly kind: 'step'; readonly step: AgentStep }
+  /** The tokens and the cost of the task so far. Only if the extension `usage` was asked for. */
+  | { readonly kind: 'usage'; readonly usage: Usage }
   /** The agent waits for an answer; the last event. */
   | {
       readonly kind: 'question'
@@ -34,6 +42,8 @@ export type TurnEventBody =
       readonly parts: readonly Part[]
       /** The JSON Schema of the answer, if the question has a form. */
       readonly schema?: Struct
+      /** The tool calls to decide about, if the extension `approvals` was asked for. Answered by `answerApproval`. */
+      readonly approval?: Approval
     }
   /** The agent waits for a credential; the last event. */
   | { readonly kind: 'auth'; readonly text: string; readonly parts: readonly Part[] }
