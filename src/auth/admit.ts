@@ -9,38 +9,49 @@ import { digestOf } from './static-schemes.js'
 /** Returns the caller, or the error to reject the request with. Returns no promise if no scheme does. */
 export type Admit = (credentials: Credentials) => AuthResult | Promise<AuthResult>
 
-/** Observes the verification of one request. `place` is the index of a scheme in the list of all schemes. */
-export interface Verification {
-  /** Whether the scheme may verify its credential. If not, its verdict is `refused`. */
-  canVerify(place: number): boolean
+/** Limits failures of authentication. `place` is the index of a scheme in the list of all schemes. */
+export interface FailureGuard {
+  /** The credentials of a request that are not verified now. Undefined: all are verified. */
+  skip(credentials: Credentials): Skipped | undefined
   /** Receives the verdicts of all schemes and may replace the decision. */
-  decided(admission: AuthResult, verdicts: readonly Verdict[]): AuthResult
+  decided(admission: AuthResult, request: Verified): AuthResult
 }
 
-/** Returns undefined if a request needs no observation. */
-export type StartVerification = (credentials: Credentials) => Verification | undefined
+/** Credentials that are not verified now: the address of the caller failed too often. */
+export interface Skipped {
+  /** Whether the credential of each scheme is skipped. Its verdict is then `refused`. */
+  readonly places: readonly boolean[]
+  /** Seconds until the address may try again. */
+  readonly wait: number
+}
+
+/** A request whose credentials were verified. */
+export interface Verified {
+  readonly credentials: Credentials
+  readonly verdicts: readonly Verdict[]
+  readonly skipped: Skipped | undefined
+}
 
 /** A requirement whose schemes are given by their index in the list of all. Evaluated for every request. */
 type Plan = readonly { readonly place: number; readonly scopes: readonly string[] }[]
 
-export function createAdmit(requirements: readonly Requirement[], start?: StartVerification): Admit {
+export function createAdmit(requirements: readonly Requirement[], guard?: FailureGuard): Admit {
   const schemes = schemesOf(requirements)
   const plans = requirements.map(
     ({ needs }): Plan => needs.map(({ scheme, scopes }) => ({ place: schemes.indexOf(scheme), scopes })),
   )
   return (credentials) => {
-    const verification = start?.(credentials)
+    const skipped = guard?.skip(credentials)
     const verdicts: (Verdict | Promise<Verdict>)[] = []
     let isSettled = true
     for (const scheme of schemes) {
-      const canVerify = verification?.canVerify(verdicts.length) ?? true
-      const verdict = canVerify ? scheme.authenticate(credentials) : 'refused'
+      const verdict = skipped?.places[verdicts.length] ? 'refused' : scheme.authenticate(credentials)
       if (verdict instanceof Promise) isSettled = false
       verdicts.push(verdict)
     }
     const decided = (settled: readonly Verdict[]): AuthResult => {
       const decision = decide(plans, schemes, settled)
-      const admission = verification?.decided(decision, settled) ?? decision
+      const admission = guard?.decided(decision, { credentials, verdicts: settled, skipped }) ?? decision
       if (!isRefused(admission)) credentials.onCaller?.(admission)
       return admission
     }
@@ -102,7 +113,7 @@ function challenges(shortfalls: readonly (readonly [AuthScheme, Shortfall])[]): 
 }
 
 /** Reads the credential of one scheme from a request: empty if there is none, undefined if the scheme cannot say. */
-type CredentialReader = (credentials: Credentials) => string | undefined
+export type CredentialReader = (credentials: Credentials) => string | undefined
 
 /** Schemes that read the same headers share one credential. */
 export function credentialReader({ name: scheme, credential, headers = [] }: AuthScheme): CredentialReader {

@@ -1,15 +1,17 @@
 /** Applies the rate of callers and the limit of failed authentication to admission. */
 import {
   type Admit,
+  type CredentialReader,
   callerOf,
   createAdmit,
   credentialReader,
-  type StartVerification,
-  type Verification,
+  type FailureGuard,
+  type Skipped,
+  type Verified,
   VerifiedCredentials,
 } from '../auth/admit.js'
 import { type Requirement, schemesOf } from '../auth/requirement.js'
-import type { Credentials, Verdict } from '../auth/scheme.js'
+import type { Credentials } from '../auth/scheme.js'
 import { type AuthResult, isRefused } from '../model/admission.js'
 import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
@@ -33,8 +35,8 @@ export function limitAdmission(
   requirements: readonly Requirement[],
   { rate, failedAuthentication: failures }: AdmissionLimits,
 ): Admit | undefined {
-  const start = failures && limitFailures(requirements, failures)
-  const admit = requirements.length > 0 ? createAdmit(requirements, start) : undefined
+  const guard = failures && new LimitedFailures(requirements, failures)
+  const admit = requirements.length > 0 ? createAdmit(requirements, guard) : undefined
   if (!rate) return admit
   const limited = (admission: AuthResult): AuthResult => {
     if (isRefused(admission)) return admission
@@ -56,78 +58,64 @@ export function limitAdmission(
  * were valid before are verified: an attacker behind the same proxy must not lock out known callers, and a caller with
  * a valid key must not guess tokens of others.
  */
-function limitFailures(requirements: readonly Requirement[], failures: FailureLimit): StartVerification {
-  const readers = schemesOf(requirements).map(credentialReader)
-  const verified = new VerifiedCredentials()
-  return (credentials) => {
-    const given = readers.map((read) => read(credentials))
-    // A request without a credential is not a guess: it is neither counted nor rejected here.
-    return given.every(isEmpty) ? undefined : new WatchedVerification(given, credentials, failures, verified)
-  }
-}
-
-function isEmpty(credential: string | undefined): boolean {
-  return credential === ''
-}
-
-/** Runs for every request, so it creates no objects while nothing fails. */
-class WatchedVerification implements Verification {
-  readonly #given: readonly (string | undefined)[]
-  readonly #address: string
-  readonly #peer: string
-  readonly #pause: number
+class LimitedFailures implements FailureGuard {
+  readonly #readers: readonly CredentialReader[]
   readonly #failures: FailureLimit
-  readonly #verified: VerifiedCredentials
-  /** Credentials that are not verified now; undefined if there are none. */
-  readonly #isSkipped: readonly boolean[] | undefined
+  readonly #verified = new VerifiedCredentials()
 
-  constructor(
-    given: readonly (string | undefined)[],
-    { address }: Credentials,
-    failures: FailureLimit,
-    verified: VerifiedCredentials,
-  ) {
-    this.#given = given
-    this.#address = address?.() ?? ''
-    this.#peer = addressKey(this.#address)
-    this.#pause = failures.rate.waitFor(this.#peer)
+  constructor(requirements: readonly Requirement[], failures: FailureLimit) {
+    this.#readers = schemesOf(requirements).map(credentialReader)
     this.#failures = failures
-    this.#verified = verified
-    if (this.#pause > 0) this.#isSkipped = given.map((credential) => !isEmpty(credential) && !verified.has(credential))
   }
 
-  canVerify(place: number): boolean {
-    return this.#isSkipped?.[place] !== true
-  }
-
-  decided(admission: AuthResult, verdicts: readonly Verdict[]): AuthResult {
-    const given = this.#given
-    for (let place = 0; place < given.length; place++) {
-      const caller = callerOf(verdicts[place])
-      if (caller) this.#verified.add(given[place], caller.id)
-    }
-    const isUnknown = isRefused(admission) && admission.refused.code === 'UNAUTHENTICATED'
-    let hasFailed = false
-    for (let place = 0; place < given.length; place++) {
-      if (isEmpty(given[place]) || !this.canVerify(place) || this.#isProof(given[place], verdicts)) continue
-      if (verdicts[place] !== 'refused' && !isUnknown) continue
-      this.#verified.delete(given[place])
-      hasFailed = true
-    }
+  skip(credentials: Credentials): Skipped | undefined {
     const { rate } = this.#failures
-    if (hasFailed && isCounted(this.#address, this.#failures)) rate.take(this.#peer)
-    if (!isRefused(admission) || !this.#isSkipped?.includes(true)) return admission
+    // While no address has failed, which is usual, a request costs nothing here.
+    if (rate.size === 0) return undefined
+    const wait = rate.waitFor(addressKey(addressOf(credentials)))
+    if (wait === 0) return undefined
+    const places = this.#givenIn(credentials).map((given) => given !== '' && !this.#verified.has(given))
+    return { places, wait }
+  }
+
+  decided(admission: AuthResult, { credentials, verdicts, skipped }: Verified): AuthResult {
+    for (let place = 0; place < verdicts.length; place++) {
+      const caller = callerOf(verdicts[place])
+      if (caller) this.#verified.add(this.#readers[place]?.(credentials), caller.id)
+    }
+    if (!isRefused(admission) && !verdicts.includes('refused')) return admission
+    this.#countFailure(admission, { credentials, verdicts, skipped })
+    if (!isRefused(admission) || !skipped?.places.includes(true)) return admission
+    const { rate } = this.#failures
     const value = `limit failedAuthentication: ${rate.text}`
     const message = `Too many requests with invalid credentials from your address (${value}), try again later`
-    return { refused: overLimit({ limit: 'failedAuthentication', max: rate.text }, message, this.#pause) }
+    return { refused: overLimit({ limit: 'failedAuthentication', max: rate.text }, message, skipped.wait) }
   }
 
-  /** Several schemes can read one credential. It is valid if one of them accepts it. */
-  #isProof(credential: string | undefined, verdicts: readonly Verdict[]): boolean {
-    for (let place = 0; place < verdicts.length; place++)
-      if (this.#given[place] === credential && callerOf(verdicts[place])) return true
-    return false
+  #countFailure(admission: AuthResult, { credentials, verdicts, skipped }: Verified): void {
+    const given = this.#givenIn(credentials)
+    // Several schemes can read one credential. It is valid if one of them accepts it.
+    const valid = new Set(given.filter((_, place) => callerOf(verdicts[place])))
+    const isUnknown = isRefused(admission) && admission.refused.code === 'UNAUTHENTICATED'
+    let hasFailed = false
+    for (const [place, credential] of given.entries()) {
+      // A request without a credential is not a guess.
+      if (credential === '' || skipped?.places[place] || valid.has(credential)) continue
+      if (verdicts[place] !== 'refused' && !isUnknown) continue
+      this.#verified.delete(credential)
+      hasFailed = true
+    }
+    const address = addressOf(credentials)
+    if (hasFailed && isCounted(address, this.#failures)) this.#failures.rate.take(addressKey(address))
   }
+
+  #givenIn(credentials: Credentials): readonly (string | undefined)[] {
+    return this.#readers.map((read) => read(credentials))
+  }
+}
+
+function addressOf({ address }: Credentials): string {
+  return address?.() ?? ''
 }
 
 function isCounted(address: string, { isPublicOnly }: FailureLimit): boolean {

@@ -3,7 +3,7 @@
  * Gauges are read when metrics are collected. `docs/operating.md` explains each metric; dashboards depend on the names.
  */
 import { performance } from 'node:perf_hooks'
-import type { BatchObservableCallback, Meter, MetricOptions, Observable } from '@opentelemetry/api'
+import type { Attributes, BatchObservableCallback, Meter, MetricOptions, Observable } from '@opentelemetry/api'
 import type { CompleteStore } from '../stores/store.js'
 import type { CallObserver } from '../transports/call-record.js'
 import { telemetryApi } from './api.js'
@@ -106,15 +106,60 @@ export function applicationMeter(): Meter | undefined {
 
 /** Returns a function that records the calls of an agent. */
 export function measureCalls(meter: Meter, agent: string): CallObserver['ended'] {
-  const calls = meter.createCounter(instruments.calls.name, instruments.calls)
+  const counter = callCounterOf(meter)
   const duration = meter.createHistogram(instruments.duration.name, instruments.duration)
   const refusals = meter.createCounter(instruments.refusals.name, instruments.refusals)
   return ({ dialect = 'none', endpoint = 'none', binding, operation = 'none', outcome, durationMs, limit }) => {
-    const attributes = { agent, dialect, binding: binding ?? endpoint, operation, outcome }
-    calls.add(1, attributes)
+    const attributes = counter.count({ agent, dialect, binding: binding ?? endpoint, operation, outcome })
     duration.record(durationMs / 1000, attributes)
     if (limit !== undefined) refusals.add(1, { agent, limit })
   }
+}
+
+interface CallAttributes extends Attributes {
+  readonly agent: string
+  readonly dialect: string
+  readonly binding: string
+  readonly operation: string
+  readonly outcome: string
+}
+
+/**
+ * Counts calls by their attributes, and reports the counts when metrics are collected. The SDK sorts and serialises the
+ * attributes at every `add` of a counter, which took 3 % of a call.
+ */
+class CallCounter {
+  readonly #counts = new Map<string, { readonly attributes: CallAttributes; calls: number }>()
+
+  constructor(meter: Meter) {
+    const counter = meter.createObservableCounter(instruments.calls.name, instruments.calls)
+    addObserver(meter, [counter], (result) => {
+      for (const { attributes, calls } of this.#counts.values()) result.observe(counter, calls, attributes)
+    })
+  }
+
+  /** Returns the attributes of earlier calls that are the same. */
+  count(attributes: CallAttributes): CallAttributes {
+    const { agent, dialect, binding, operation, outcome } = attributes
+    // The name of an agent is last: it may contain any character.
+    const key = `${operation} ${outcome} ${binding} ${dialect} ${agent}`
+    let counted = this.#counts.get(key)
+    if (!counted) {
+      counted = { attributes, calls: 0 }
+      this.#counts.set(key, counted)
+    }
+    counted.calls++
+    return counted.attributes
+  }
+}
+
+/** One counter for each meter: agents that are closed and served again continue their counts. */
+const callCounters = new WeakMap<Meter, CallCounter>()
+
+function callCounterOf(meter: Meter): CallCounter {
+  const known = callCounters.get(meter) ?? new CallCounter(meter)
+  callCounters.set(meter, known)
+  return known
 }
 
 /** Stalls of the process during which no handler ran. */

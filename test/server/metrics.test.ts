@@ -40,12 +40,20 @@ class Recorder implements MeterProvider {
     } as unknown as Meter
   }
 
-  /** The current values of all gauges. */
+  /** The current values of all gauges and counters of agents. */
   async observed(): Promise<Record<string, number>> {
-    const seen: Record<string, number> = {}
-    const observe = ({ name }: { name: string }, value: number, { agent: of }: Attributes) => {
-      seen[`${of} ${name}`] = value
-    }
+    const others = (await this.#collect()).filter(({ name }) => name !== 'dragoman.calls')
+    return Object.fromEntries(others.map(({ name, value, attributes }) => [`${attributes?.agent} ${name}`, value]))
+  }
+
+  async calls(): Promise<readonly Point[]> {
+    return (await this.#collect()).filter(({ name }) => name === 'dragoman.calls')
+  }
+
+  async #collect(): Promise<readonly Point[]> {
+    const seen: Point[] = []
+    const observe = ({ name }: { name: string }, value: number, attributes: Attributes) =>
+      void seen.push({ name, value, attributes })
     for (const ask of this.#observers) await ask({ observe })
     return seen
   }
@@ -78,14 +86,15 @@ describe('metrics', () => {
   })
 
   it('count calls by agent, dialect, binding, operation and outcome, and time them', async () => {
-    const { points } = record()
+    const recorder = record()
+    const { points } = recorder
     await using served = await serve(echoAgent)
     const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
     resultOf(await v1JsonRpc(over).send('hello'))
     await v1Grpc(new URL(served.url).host).get('nobody')
-    await until(() => points.length === 4)
+    await until(() => points.length === 2)
     const common = { agent: 'Echo', dialect: 'v1' }
-    expect(points.filter(({ name }) => name === 'dragoman.calls')).toEqual([
+    expect(await recorder.calls()).toEqual([
       {
         name: 'dragoman.calls',
         value: 1,
@@ -98,6 +107,21 @@ describe('metrics', () => {
       },
     ])
     expect(points.filter(({ name, value }) => name === 'dragoman.call.duration' && value > 0)).toHaveLength(2)
+  })
+
+  it('keep the count of calls when a server closes, and continue it in the next one', async () => {
+    const exporter = new PrometheusExporter({ preventServerStart: true })
+    metrics.setGlobalMeterProvider(new SdkMeterProvider({ readers: [exporter] }))
+    const shown = async () => new PrometheusSerializer().serialize((await exporter.collect()).resourceMetrics)
+    for (const count of [1, 2]) {
+      {
+        await using served = await serve(echoAgent)
+        const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
+        resultOf(await v1JsonRpc(over).send('hello'))
+      }
+      expect(await shown()).toMatch(new RegExp(`^dragoman_calls_total\\{.*outcome="ok".*\\} ${count}$`, 'm'))
+    }
+    await exporter.shutdown()
   })
 
   it('count rejections by limit', async () => {
@@ -277,12 +301,12 @@ describe('/metrics', () => {
   })
 
   it('is not served if the application has its own SDK, and the log explains it', async () => {
-    const { points } = record()
+    const recorder = record()
     const logged: string[] = []
     await using served = await serve(echoAgent, { metrics: true, log: ({ message }) => void logged.push(message) })
     expect(logged).toContainEqual(expect.stringContaining('An OpenTelemetry SDK is registered'))
     expect(served.metricsUrl).toBeUndefined()
     resultOf(await v1JsonRpc((path, init) => fetch(new URL(path, served.url), init)).send('hello'))
-    expect(points.map(({ name }) => name)).toContain('dragoman.calls')
+    expect(await recorder.calls()).toHaveLength(1)
   })
 })
