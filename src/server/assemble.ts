@@ -5,7 +5,6 @@ import type { ProvidedCredential } from '../engine/admission/provide-credential.
 import type { Agent } from '../engine/agent.js'
 import { agentOn } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
-import type { Connection } from '../model/connection.js'
 import type { Log } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
 import type { AgentService } from '../model/service.js'
@@ -24,7 +23,7 @@ import { createStripBase, type ServedPaths, settleBasePath } from './base-path.j
 import { createCardSigning } from './card-forms.js'
 import { createCors } from './cors.js'
 import type { Endpoint } from './endpoints.js'
-import { toFetch } from './fetch.js'
+import { type HostedFetch, toFetch } from './fetch.js'
 import { assertEndpoints, closeEndpoints, createEndpoints } from './guarded-endpoints.js'
 import { createReadiness } from './health.js'
 import { createHostCheck, createOriginCheck, type HostCheck, hostFault } from './hosts.js'
@@ -42,8 +41,11 @@ import { type CurrentCards, createJwksServer } from './well-known.js'
 
 /** Agents as a function from `Request` to `Response`, with their operations. */
 export interface FetchHandler {
-  /** Answers a request. Pass the connection if you have it: it supplies the client certificate and the address. */
-  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
+  /**
+   * Answers a request. Pass the connection if you have it: it supplies the client certificate and the address. Deno and
+   * Bun may call this function directly: `Bun.serve({ fetch: handler.fetch })`.
+   */
+  readonly fetch: HostedFetch
   /** The operations of each agent, by name: for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
   /** For operators: deliveries to webhooks that were given up. */

@@ -5,6 +5,12 @@ import { bodyFailure, readBefore, readBody, tooLarge } from '../transports/read-
 import { highWaterMark, SseFeed, type SseSink } from '../transports/sse.js'
 import type { HeaderReader } from '../transports/transport.js'
 
+/** The second argument with which Deno and Bun call a `fetch` function: facts of the request, or the server. */
+type HostInfo = { readonly remoteAddr: object } | { requestIP(request: Request): { readonly address: string } | null }
+
+/** Answers a `Request`, also if a host calls it with an argument of its own. */
+export type HostedFetch = (request: Request, connection?: Connection | HostInfo) => Promise<Response>
+
 /** Answers a `Request`. */
 export interface Fetch {
   (request: Request, connection?: Connection): Promise<Response>
@@ -139,13 +145,20 @@ export function limitedBody(
 }
 
 /** Makes a function from `Request` to `Response` of a function that answers exchanges. */
-export function toFetch(answer: AnswerExchange): Fetch {
-  const fetch: Fetch = async (request, connection) => {
-    const exchange = new FetchExchange(request, connection)
+export function toFetch(answer: AnswerExchange): Fetch & HostedFetch {
+  const fetch: HostedFetch = async (request, given) => {
+    const exchange = new FetchExchange(request, given && connectionOf(request, given))
     const answered = await answer(exchange)
     return exchange.respond(request.method === 'HEAD' ? withoutBody(answered) : answered)
   }
   return Object.assign(fetch, { answer })
+}
+
+function connectionOf(request: Request, given: Connection | HostInfo): Connection {
+  if ('requestIP' in given) return { address: () => given.requestIP(request)?.address }
+  // Absent for connections that have no network address, such as Unix sockets.
+  if ('remoteAddr' in given) return { address: () => (given.remoteAddr as { readonly hostname?: string }).hostname }
+  return given
 }
 
 /** Node.js omits the body of an answer to HEAD itself; other hosts may not. */

@@ -24,6 +24,16 @@ interface Http2EndpointOptions {
   readonly deadlines?: Deadlines | undefined
 }
 
+/**
+ * Returns the reason why this runtime cannot serve HTTP/2, and so gRPC; undefined if it can.
+ *
+ * Bun's `performServerHandshake` does not read the bytes that were put back into the socket, so it misses the preface.
+ */
+export function http2Fault(): string | undefined {
+  const { bun } = process.versions
+  return bun && `Bun ${bun} cannot serve HTTP/2 on a port that also serves HTTP/1.1`
+}
+
 /** Grace period of a closing server. Streams have ended by then; only idle connections are left. */
 const closeGraceMs = 500
 

@@ -153,7 +153,10 @@ export interface ServeOptions extends Omit<HandlerOptions, 'advanced'>, PortOpti
 
 /** Options of `serve` that few programs set. */
 export interface AdvancedServeOptions extends AdvancedOptions, ConnectionOptions {
-  /** Serves gRPC on the same port; its code is loaded with the first such connection. Default true. */
+  /**
+   * Serves gRPC on the same port; its code is loaded with the first such connection. Default: true, on Bun false, where
+   * `serve` rejects true.
+   */
   readonly grpc?: boolean
 }
 

@@ -17,7 +17,7 @@ import { settleBasePath } from './base-path.js'
 import { assertClosedByDefault, closePort, listen, tlsFor } from './bind.js'
 import { settleLog } from './default-log.js'
 import { assertPublicUrl, createHostCheck, hostsOnPort } from './hosts.js'
-import { createHttp2Endpoint } from './http2-endpoint.js'
+import { createHttp2Endpoint, http2Fault } from './http2-endpoint.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, openMetrics, type ServerMetrics } from './metrics.js'
 import { type Agents, assertAgents } from './mounts.js'
@@ -80,6 +80,7 @@ export async function serve(
   const log = settleLog(options.log)
   const given = settleOptions(options, log)
   const isOwnHost = createHostCheck(given)
+  const grpc = settleGrpc(given.grpc)
   const { register } = options
   const announceAll = register === undefined ? undefined : await prepareAnnouncement(register, log)
   const signer = given.signing && (await toSigner(given.signing))
@@ -91,6 +92,7 @@ export async function serve(
   const allowedHosts = hostsOnPort(given)
   const settled: SettledServeOptions = {
     ...given,
+    grpc,
     ...(allowedHosts && { allowedHosts }),
     routes: [...(options.routes ?? []), ...metrics.routes],
   }
@@ -145,6 +147,14 @@ export async function serve(
 
 type SettledServeOptions = SettledOptions<ServeOptions>
 
+/** Whether to serve gRPC. Default: if the runtime can. */
+function settleGrpc(asked: boolean | undefined): boolean {
+  const fault = http2Fault()
+  if (asked && fault)
+    throw new TypeError(`\`advanced.grpc: true\` is not supported on this runtime: ${fault}. Leave it out`)
+  return asked ?? fault === undefined
+}
+
 /** Loads the client of registries on use, so that servers that are in no registry start faster. */
 async function prepareAnnouncement(register: string | RegisterOptions, log: Log | undefined) {
   const { announce, settleRegister } = await import('./announce.js')
@@ -177,13 +187,13 @@ async function openPort(
   let handler: Assembly | undefined
   const early: HttpAnswer = { status: 503, headers: { 'retry-after': '1' } }
   const answer: AnswerExchange = (exchange) => handler?.answer(exchange) ?? early
-  const { grpc: hasGrpc = true, deadlines } = options
+  const { grpc: hasGrpc = false, deadlines } = options
   const http2 = createHttp2Endpoint({ answer, assembly: () => handler, hasGrpc, deadlines })
   const listener = createListener(createNodeListener(answer), {
     deadlines,
     connections: options.connections,
     tls: tlsFor(options),
-    onHttp2: (socket) => http2.accept(socket),
+    ...(!http2Fault() && { onHttp2: (socket) => http2.accept(socket) }),
     log: options.log,
   })
   const base = await listen(listener, { ...options, port })

@@ -194,6 +194,24 @@ describe('a request whose body the application has read', () => {
   }
 })
 
+describe('a handler that Deno or Bun calls', () => {
+  it.each<[string, NonNullable<Parameters<FetchHandler['fetch']>[1]>]>([
+    ['Deno', { remoteAddr: { transport: 'tcp', hostname: '203.0.113.7', port: 9 } }],
+    // Bun's server has an `address` that is no function.
+    ['Bun', Object.assign({ address: {}, port: 9 }, { requestIP: () => ({ address: '203.0.113.7' }) })],
+  ])('%s: reads the address of the caller', async (_, host) => {
+    const addresses: unknown[] = []
+    const audit = ({ peer }: { readonly peer?: string }) => void addresses.push(peer)
+    const handler = await createHandler(shout, { advanced: { audit } })
+    const body = JSON.stringify({ message })
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    const request = new Request('http://localhost/message:send', { method: 'POST', headers, body })
+    expect((await handler.fetch(request, host)).status).toBe(200)
+    expect(addresses).toEqual(['203.0.113.7'])
+    await handler.close()
+  })
+})
+
 describe('toNodeListener', () => {
   it(proves('R-SEND-11', 'makes the call of a client that left, if the whole request arrived'), async () => {
     const texts: string[] = []

@@ -192,7 +192,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
         ...(options.protectCard && { protectCard: true }),
         ...(options.invokeQuestions && { invokeQuestions: options.invokeQuestions }),
         errors: options.errors,
-        grpc: options.grpc,
+        ...(!options.grpc && { grpc: false }),
         logCalls: options.verbose === true,
       },
     }),
@@ -208,7 +208,9 @@ async function run(module: string | undefined, options: Options): Promise<void> 
 }
 
 function printReady(serveLog: ServeLog, { agents, metricsUrl }: Served, { note }: Source, options: Options): void {
-  const { dialects, apiKey, grpc } = options
+  const { dialects, apiKey } = options
+  // `serve` leaves gRPC out on Bun.
+  const hasGrpc = options.grpc && process.versions.bun === undefined
   const last = [
     ...(metricsUrl === undefined ? [] : [`  metrics    GET  ${metricsUrl}`]),
     ...(note === undefined ? [] : [`  ${note}`]),
@@ -218,7 +220,7 @@ function printReady(serveLog: ServeLog, { agents, metricsUrl }: Served, { note }
       agent: oneLine(name),
       url,
       lines: [
-        ...bannerLines({ url, dialects, hasApiKey: apiKey !== undefined, hasGrpc: grpc }),
+        ...bannerLines({ url, dialects, hasApiKey: apiKey !== undefined, hasGrpc }),
         ...(index === agents.length - 1 ? last : []),
       ],
     })),
