@@ -35,7 +35,7 @@ const integrations: Readonly<Record<string, readonly string[]>> = {
   './ai-sdk': [],
   './mcp': [],
   './ag-ui': [],
-  './openai': [],
+  './openai': ['openAiEndpoint'],
   './langgraph': [],
   './openai-agents': [],
 }

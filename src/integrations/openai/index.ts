@@ -1,1 +1,1 @@
-export {}
+export { type OpenAiEndpointOptions, openAiEndpoint } from './endpoint.js'

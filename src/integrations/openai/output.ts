@@ -1,0 +1,96 @@
+/** Encodes the events of a turn as one text: both APIs show the answer of an agent as one message. */
+import { exampleAnswer, fieldsOf } from '../../client/question-form.js'
+import type { TurnEvent } from '../../client/read-turn.js'
+import type { Part, RawPart, UrlPart } from '../../model/part.js'
+import type { TaskState } from '../../model/task.js'
+
+/** Joins the text, data and files of a turn. Different artifacts are separated by an empty line. */
+export class TextJoiner {
+  text = ''
+  #last: string | undefined
+  #hasBefore: boolean
+
+  /** `hasBefore`: other text precedes this one. */
+  constructor(hasBefore = false) {
+    this.#hasBefore = hasBefore
+  }
+
+  /** Returns the text that an event adds. */
+  add(event: TurnEvent): string {
+    switch (event.kind) {
+      case 'text':
+        return this.#append(event.text, event.id)
+      case 'data':
+        return this.#append(JSON.stringify(event.value))
+      case 'file':
+        return this.#append(linkTo(event.part, event.name))
+      case 'question':
+        return this.#append(questionText(event))
+      case 'auth':
+        return this.#append(withLinks(event.text || 'The agent needs a credential.', event.parts))
+      default:
+        return ''
+    }
+  }
+
+  /** Text with the same `id` is continued; without one it stands alone. */
+  #append(text: string, id?: string): string {
+    if (text === '') return ''
+    const isFirst = this.text === '' && !this.#hasBefore
+    const separator = isFirst || (id !== undefined && id === this.#last) ? '' : '\n\n'
+    this.#last = id
+    this.text += separator + text
+    return separator + text
+  }
+}
+
+function questionText({ text, parts, schema }: Extract<TurnEvent, { kind: 'question' }>): string {
+  const asked = withLinks(text || 'The agent needs more information.', parts)
+  // The bare value of a form with one field is enough.
+  if (!schema || fieldsOf(schema).length === 1) return asked
+  return `${asked}\n\nAnswer with JSON, such as ${JSON.stringify(exampleAnswer(schema))}`
+}
+
+function withLinks(text: string, parts: readonly Part[]): string {
+  const links = parts.flatMap((part) => ('raw' in part || 'url' in part ? [linkTo(part)] : []))
+  return [text, ...links].join('\n\n')
+}
+
+/** A file as a Markdown link: to its address, or a data URL with its bytes. */
+function linkTo(part: RawPart | UrlPart, name?: string): string {
+  const mediaType = /^[\w.+-]+\/[\w.+-]+$/.test(part.mediaType ?? '') ? part.mediaType : undefined
+  const label = (part.filename ?? name ?? 'file').replace(/[[\]()\\<>\s]+/g, ' ').trim() || 'file'
+  const url = 'url' in part ? part.url : `data:${mediaType ?? 'application/octet-stream'};base64,${part.raw}`
+  // Only addresses that a browser opens as documents become links.
+  if ('url' in part && !/^https?:\/\//i.test(url)) return `${label}: ${JSON.stringify(url)}`
+  const isImage = mediaType?.startsWith('image/') === true
+  // These characters would end the link.
+  const address = url
+    .replace(/[\s<>]/g, encodeURIComponent)
+    .replaceAll('(', '%28')
+    .replaceAll(')', '%29')
+  return `${isImage ? '!' : ''}[${label}](${address})`
+}
+
+const stateNames: Readonly<Record<TaskState, string>> = {
+  TASK_STATE_SUBMITTED: 'submitted',
+  TASK_STATE_WORKING: 'working',
+  TASK_STATE_COMPLETED: 'completed',
+  TASK_STATE_FAILED: 'failed',
+  TASK_STATE_CANCELED: 'canceled',
+  TASK_STATE_INPUT_REQUIRED: 'input-required',
+  TASK_STATE_REJECTED: 'rejected',
+  TASK_STATE_AUTH_REQUIRED: 'auth-required',
+}
+
+/** The state of the task, as `metadata.a2a_state` shows it. */
+export function stateAfter(event: TurnEvent | undefined): string {
+  if (event?.kind === 'question') return stateNames.TASK_STATE_INPUT_REQUIRED
+  if (event?.kind === 'auth') return stateNames.TASK_STATE_AUTH_REQUIRED
+  return event?.kind === 'end' ? stateNames[event.state] : stateNames.TASK_STATE_WORKING
+}
+
+/** The text of an error about a turn that failed. */
+export function failureText({ state, text }: Extract<TurnEvent, { kind: 'end' }>): string {
+  return text || `The task was ${stateNames[state]}`
+}
