@@ -24,7 +24,7 @@ export interface RouteEndpoint extends Endpoint {
   readonly route?: string
 }
 
-type CallableHandler = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
+type CallableHandler = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe' | 'newestDialect' | 'newId'>
 
 interface EndpointsDeps {
   readonly endpoints: readonly RouteEndpoint[]
@@ -273,12 +273,17 @@ function visitedService(
     watch?.asked(request, tenant)
     return { watch, observed: { ...caused, ...context, ...watch?.begun() } }
   }
+  /** Endpoints make requests of foreign bodies: they are checked like those of callers over A2A. */
+  const check = (operation: Operation, request: unknown, context: CallContext): unknown => {
+    assertTenant(handler, context)
+    const codec = handler.newestDialect.jsonrpc?.operations[operation]
+    return codec ? codec.decode(request, { newId: handler.newId, header: () => null }) : request
+  }
   return fromGeneric({
     async unary(operation, request, context) {
       const { watch, observed } = begin(operation, request, context)
       try {
-        assertTenant(handler, context)
-        const result = await unary(operation, request, observed)
+        const result = await unary(operation, check(operation, request, context), observed)
         watch?.answered(result)
         watch?.ended()
         return result
@@ -290,8 +295,7 @@ function visitedService(
     async *streaming(operation, request, context) {
       const { watch, observed } = begin(operation, request, context)
       try {
-        assertTenant(handler, context)
-        for await (const item of streaming(operation, request, observed)) {
+        for await (const item of streaming(operation, check(operation, request, context), observed)) {
           watch?.event(item)
           yield item
         }

@@ -62,4 +62,20 @@ describe('the pages', () => {
     expect(await send([{ url: 'https://169.254.169.254/' }])).toContain('cannot be reached from here')
     expect(await send([{ text: 'hi' }], {})).toContain('UNAUTHENTICATED')
   })
+
+  it('docs/serve.md shows an endpoint that works', { timeout: 60_000 }, async () => {
+    using folder = snippetFolder()
+    const port = await freePort()
+    folder.write('endpoint.ts', snippet(readPage('docs/serve.md'), 'endpoint.ts').replace('8001', String(port)))
+    expect(await typeErrorsIn(['endpoint.ts'], folder.path)).toBe('')
+    using server = startSnippet('endpoint.ts', folder.path)
+    expect(await server.ready).toBe(`POST to http://localhost:${port}/say\n`)
+    const say = async (headers: Record<string, string>) => {
+      const body = JSON.stringify({ text: 'hello' })
+      const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body }
+      return await (await fetch(`http://127.0.0.1:${port}/say`, init)).text()
+    }
+    expect(await say({ 'x-api-key': 'secret' })).toBe('data: "HELLO"\n\n')
+    expect(await say({})).toBe('Missing or invalid credentials')
+  })
 })

@@ -261,6 +261,27 @@ describe('endpoints', () => {
       ])
     })
 
+    it('with requests that are checked like those over A2A', async () => {
+      const sending = lines(async (_, { caller, services, readJson }) => {
+        const parts = [{ data: await readJson() }]
+        const request = { message: { ...message(''), parts, taskId: undefined }, configuration: undefined }
+        return ok(await services.get('Shout')?.sendMessage(request as never, { caller }))
+      })
+      await using served = await audited(sending)
+      const answerOf = async (body: string) => (await served.fetch(at('/lines', { ...posting({}), body }))).text()
+      expect(await answerOf('{"a":1}')).toContain('TASK_STATE_COMPLETED')
+      expect(await answerOf('{"__proto__":1}')).toMatch(/^INVALID_PARAMS .*__proto__/)
+      expect(await answerOf(`${'['.repeat(65)}${']'.repeat(65)}`)).toMatch(/^INVALID_PARAMS .*nested deeper/)
+      expect(served.entries.map(({ agent: name, outcome }) => [name, outcome])).toEqual([
+        ['Shout', 'ok'],
+        ['', 'ok'],
+        ...Array.from({ length: 2 }, () => [
+          ['Shout', 'INVALID_PARAMS'],
+          ['', 'INVALID_PARAMS'],
+        ]).flat(),
+      ])
+    })
+
     it('and the debug log and the metrics name the endpoint', async () => {
       const logged: unknown[] = []
       await using served = await serve(workshop, {
