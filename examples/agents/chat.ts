@@ -35,7 +35,7 @@ export function createChatAgent(writer = createWriter()) {
       defaultOutputModes: ['text/plain', 'application/json'],
     },
     async function* (turn) {
-      const earlier = await conversation(turn, name)
+      const earlier = await conversation(turn)
       const open = turn.checkpoints.get(openQuestion) as { agent: string; taskId: string } | undefined
       if (open && cancelWords.test(turn.text)) {
         await turn.service(open.agent)?.cancelTask({ id: open.taskId }, { caller: turn.caller })

@@ -21,18 +21,9 @@ async function taskOf(turn: Turn, self: string, id: string) {
   }
 }
 
-/** Returns the other tasks of this conversation, oldest first. */
-export async function earlierTasks(turn: Turn, self: string): Promise<Task[]> {
-  const context = { caller: turn.caller }
-  const page = await turn
-    .service(self)
-    ?.listTasks({ contextId: turn.contextId, pageSize: 20, includeArtifacts: true }, context)
-  return (page?.tasks ?? []).filter(({ id }) => id !== turn.task.id).reverse()
-}
-
 /** Returns the earlier messages of both sides. */
-export async function conversation(turn: Turn, self: string): Promise<ChatMessage[]> {
-  const before = (await earlierTasks(turn, self)).flatMap((task) => [...messagesIn(task.history), ...answerOf(task)])
+export async function conversation(turn: Turn): Promise<ChatMessage[]> {
+  const before = (await turn.earlier()).flatMap((task) => [...messagesIn(task.history), ...answerOf(task)])
   return [...before, ...messagesIn(turn.history.slice(0, -1))]
 }
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agent, artifact, ask, data, rejected, type Task, type Turn, text, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
-import { earlierTasks, referencedTasks, textFromCaller } from './earlier-tasks.ts'
+import { referencedTasks, textFromCaller } from './earlier-tasks.ts'
 import { serveWhenRun } from './serve-when-run.ts'
 
 interface Kind {
@@ -106,7 +106,7 @@ export function createTravelAgent(desk = defaultDesk) {
 /** Returns the bookings that the message refers to, or else the earlier bookings of the conversation. */
 async function bookingsBefore(turn: Turn) {
   const referenced = await referencedTasks(turn, name)
-  const tasks = referenced.length > 0 ? referenced : await earlierTasks(turn, name)
+  const tasks = referenced.length > 0 ? referenced : await turn.earlier()
   const unfinished = referenced.find(({ status }) => status.state !== 'TASK_STATE_COMPLETED')?.id
   return { unfinished, bookings: tasks.flatMap(bookingsOf) }
 }

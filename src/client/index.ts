@@ -60,6 +60,7 @@ export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from 
 
 // Answer questions that carry a form
 
+export { fromJsonSchema, type JsonSchema } from '../model/from-json-schema.js'
 export { schemaOf } from '../model/question-schema.js'
 export {
   exampleAnswer,

@@ -172,6 +172,11 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly tracestate: string | undefined
   /** Sends a message to another agent and waits for the result. Cancelling this task cancels the other one. */
   call(agent: AgentRef, content: Content, options?: CallAgentOptions): Promise<CallResult>
+  /**
+   * Returns the other tasks of this context that belong to the owner of this task, the oldest first, with artifacts and
+   * history: what this agent and the owner said before. With a limit, the newest ones; together they have at most 8 MB.
+   */
+  earlier(options?: EarlierOptions): Promise<readonly Task[]>
   /** The operations of another agent, called for the owner of this task; undefined if there is no such agent. */
   service(agent: AgentRef): AgentService | undefined
   /**
@@ -194,6 +199,12 @@ export interface UsageMeter {
   add(usage: Usage): void
   /** The running total of the task. Empty if the extension `usage` is not active. */
   readonly total: Usage
+}
+
+/** Options of `turn.earlier`. */
+export interface EarlierOptions {
+  /** The maximum number of tasks, from 1 to 100. Default 20. */
+  readonly limit?: number
 }
 
 /** Options of `turn.checkpoint`. */

@@ -143,6 +143,7 @@ export function createEngine(given: Agent, options: EngineOptions): Engine {
     leaseOwner: options.owner ?? `engine-${clock.newId()}`,
     isOwnerDead: options.isOwnerDead ?? (() => false),
     resolve: options.resolve,
+    earlier: (task, limits) => reader.earlier(task, limits),
     topics,
     running,
     callerBytes,

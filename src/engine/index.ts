@@ -10,6 +10,7 @@ export {
   type CallResult,
   type CheckpointOptions,
   type Credential,
+  type EarlierOptions,
   isAgent,
   type TaskScope,
   type UsageMeter,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { file } from '../model/part.js'
+import { data, file } from '../model/part.js'
+import type { Task } from '../model/task.js'
 import type { CompleteStore } from '../stores/store.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import type { Handler, Turn } from './agent.js'
@@ -31,6 +32,68 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(history?.map(({ parts }) => textIn(parts))).toEqual(['first', 'second', 'third'])
     expect(status.state).toBe('TASK_STATE_COMPLETED')
     expect(taskIn(answers[0]).status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  it('gives a turn the other tasks of its context and owner, the oldest first', async () => {
+    const seen: (readonly Task[])[] = []
+    await using engine = await testEngine(async function* (turn) {
+      const limit = turn.data()
+      seen.push(await turn.earlier(typeof limit === 'number' ? { limit } : {}))
+      yield `re: ${turn.text}`
+      if (turn.text === 'asked') yield ask('Which?')
+    }, kind)
+    const say = (text: string, caller: string, contextId = 'talk', limit?: number) => {
+      const parts = limit === undefined ? [{ text }] : [{ text }, data(limit)]
+      return engine.sendMessage({ message: { messageId: text, role: 'ROLE_USER', contextId, parts } }, callBy(caller))
+    }
+    const outlined = () =>
+      seen
+        .at(-1)
+        ?.map(({ history, artifacts = [] }) => [
+          textIn(history?.[0]?.parts ?? []),
+          ...artifacts.map(({ parts }) => textIn(parts)),
+        ])
+    const { id: open } = taskIn(await say('asked', 'ada'))
+    expect(outlined()).toEqual([])
+    await say('of another caller', 'bob')
+    expect(outlined()).toEqual([])
+    await say('of another context', 'ada', 'other')
+    expect(outlined()).toEqual([])
+    await say('second', 'ada')
+    await say('third', 'ada')
+    expect(outlined()).toEqual([
+      ['asked', 're: asked'],
+      ['second', 're: second'],
+    ])
+    await say('fourth', 'ada', 'talk', 2)
+    expect(outlined()).toEqual([
+      ['second', 're: second'],
+      ['third', 're: third'],
+    ])
+    // The task of the turn itself is not among them, whatever its age.
+    await engine.sendMessage(send('the answer', { taskId: open }), callBy('ada'))
+    expect(outlined()?.map(([first]) => first)).toEqual(['second', 'third', 'fourth?'])
+  })
+
+  it('gives a turn at most 100 earlier tasks, and a copy of each', async () => {
+    const results: unknown[] = []
+    await using engine = await testEngine(async function* (turn) {
+      for (const limit of [0, 101, 1.5, Number.NaN])
+        results.push(await turn.earlier({ limit }).catch((error: unknown) => error))
+      results.push(
+        await Promise.resolve({ most: 1 } as object)
+          .then((wrong) => turn.earlier(wrong))
+          .catch(String),
+      )
+      const [task] = await turn.earlier({ limit: 100 })
+      if (task) Object.assign(task.status, { state: 'changed' })
+      yield 'done'
+    }, kind)
+    const first = taskIn(await engine.sendMessage(send('one', { contextId: 'c' }), callBy()))
+    await engine.sendMessage(send('two', { contextId: 'c' }), callBy())
+    for (const refused of results.slice(0, 4)) expect(refused).toBeInstanceOf(TypeError)
+    expect(results[4]).toContain('most')
+    expect((await engine.getTask({ id: first.id }, callBy())).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   it('names the owner of the task as its scope, also in a turn of another caller', async () => {

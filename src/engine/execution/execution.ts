@@ -23,6 +23,7 @@ import { createTickQueue } from './event-buffer.js'
 import { watchStalls } from './handler-watch.js'
 import { Run, type RunDeps, type RunStart } from './run.js'
 import { waitAtMost } from './stop.js'
+import type { TurnDeps } from './turn.js'
 import type { CallerBytes, RunningTasks } from './usage.js'
 
 interface ExecutionDeps {
@@ -37,6 +38,8 @@ interface ExecutionDeps {
   readonly isOwnerDead: (owner: string) => boolean
   /** Finds the agents that `turn.call` names. */
   readonly resolve: ((ref: AgentRef) => AgentService | undefined) | undefined
+  /** Reads the other tasks of a context. */
+  readonly earlier: TurnDeps['earlier']
   readonly topics: Topics
   readonly running: RunningTasks<Run>
   readonly callerBytes: CallerBytes
@@ -239,6 +242,7 @@ function runDepsOf(deps: ExecutionDeps): RunDeps {
       log,
       newId,
       resolve,
+      earlier: deps.earlier,
       schemas,
       // `start` loads OpenTelemetry, after this object was created.
       get tracing() {

@@ -13,6 +13,7 @@ import type { AgentService, CallContext, Caller } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
 import { type TraceContext, traceContextOf } from '../../model/trace-context.js'
+import type { SharedTask } from '../access.js'
 import type {
   Agent,
   AgentRef,
@@ -20,6 +21,7 @@ import type {
   CallResult,
   CheckpointOptions,
   Credential,
+  EarlierOptions,
   TaskScope,
   Turn,
   UsageMeter,
@@ -35,6 +37,8 @@ export interface TurnDeps {
   readonly newId: () => string
   /** Finds the agents that `turn.call` names. */
   readonly resolve: ((ref: AgentRef) => AgentService | undefined) | undefined
+  /** Reads the other tasks of the context. */
+  readonly earlier: (task: SharedTask, options: EarlierOptions) => Promise<readonly Task[]>
 }
 
 /** The owner and tenant of a task: calls of other agents are made for them. */
@@ -263,6 +267,12 @@ export class RunningTurn implements Turn<unknown> {
 
   get tracestate(): string | undefined {
     return this.#trace.tracestate
+  }
+
+  earlier(options: EarlierOptions = {}): Promise<readonly Task[]> {
+    const { taskId: id, tenant, caller } = this.#scope
+    assertOptions('turn.earlier', options, { limit: true } satisfies NamesOf<EarlierOptions>)
+    return this.#logged(this.#deps.earlier({ id, contextId: this.contextId, tenant, owner: caller.id }, options))
   }
 
   call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {

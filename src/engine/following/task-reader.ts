@@ -1,8 +1,10 @@
 /** Reads tasks for callers: snapshots, histories and lists. */
 import { setImmediate } from 'node:timers/promises'
+import { copyJson } from '../../model/copy-json.js'
 import { invalidField } from '../../model/errors.js'
 import { type HistoryWindow, historyMessage, newestMessages } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
+import { AuthorError } from '../../model/option-names.js'
 import type { CallContext, GetTaskRequest, ListTasksRequest, ListTasksResponse } from '../../model/service.js'
 import type { Task, TaskStatus } from '../../model/task.js'
 import { foldEvents, TaskFold } from '../../model/task-fold.js'
@@ -16,6 +18,7 @@ import {
   type TaskAccess,
   taskNotFound,
 } from '../access.js'
+import type { EarlierOptions } from '../agent.js'
 import type { EngineLimits } from '../limits.js'
 
 /** A task that runs in this process. */
@@ -53,6 +56,7 @@ interface Viewer extends Pick<CallContext, 'caller' | 'tenant'> {
 
 const defaultPageSize = 50
 const maxPageSize = 100
+const defaultEarlier = 20
 /** A page ends early when its tasks are this large together. */
 const maxPageBytes = 8 * 1024 * 1024
 const eventsPerRead = 256
@@ -109,6 +113,21 @@ export class TaskReader {
       pageSize,
       totalSize: page.total,
     }
+  }
+
+  /** The other tasks of a task's context and owner, changed last first in the store and returned oldest first. */
+  async earlier(
+    { id, contextId, owner, tenant }: SharedTask,
+    { limit = defaultEarlier }: EarlierOptions = {},
+  ): Promise<readonly Task[]> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > maxPageSize)
+      throw new AuthorError(`\`limit\` of turn.earlier must be an integer from 1 to ${maxPageSize}, not ${limit}`)
+    // One more, because the page may contain the task itself.
+    const request = { contextId, pageSize: Math.min(limit + 1, maxPageSize), includeArtifacts: true }
+    const { tasks } = await this.listTasks(request, { caller: { id: owner }, tenant })
+    const others = tasks.filter((task) => task.id !== id).slice(0, limit)
+    // Copied: the store may share its objects.
+    return copyJson(others.reverse())
   }
 
   /** The owner and context of a task, if the viewer may see it. Checked before the task is read (R-ERR-7). */
