@@ -36,7 +36,7 @@ const integrations: Readonly<Record<string, readonly string[]>> = {
   './mcp': [],
   './ag-ui': [],
   './openai': ['openAiEndpoint'],
-  './langgraph': [],
+  './langgraph': ['asNode', 'asTools', 'fromLangGraph'],
   './openai-agents': [],
 }
 

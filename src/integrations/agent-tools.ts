@@ -247,6 +247,13 @@ async function* resultsOf(events: AsyncIterable<TurnEvent>): AsyncGenerator<Tool
   }
 }
 
+/** Runs a tool to its end and returns the result as text, for models that read nothing else. */
+export async function callTool(tool: AgentTool, input: Struct, signal: AbortSignal | undefined): Promise<string> {
+  let result: ToolResult = ''
+  for await (const each of tool.call(input, { signal })) result = each
+  return typeof result === 'string' ? result : JSON.stringify(result)
+}
+
 const endTexts: Partial<Record<TaskState, string>> = {
   TASK_STATE_FAILED: 'The agent failed',
   TASK_STATE_REJECTED: 'The agent rejected the task',
