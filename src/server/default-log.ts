@@ -11,8 +11,30 @@ const maxCharacters = 4_000
 export function settleLog(log: LogOption): Log {
   if (log === undefined) return writeToStderr
   if (log === false) return () => undefined
-  if (typeof log === 'function') return log
+  if (typeof log === 'function') return guarded(log)
   throw new TypeError('`log` is a function that takes one entry, `({ level, message, error }) => …`, or `false`')
+}
+
+/** One function for each log of an application: entries are limited by log. */
+const guardedLogs = new WeakMap<Log, Log>()
+
+/** A log that throws or rejects must not affect calls. */
+function guarded(log: Log): Log {
+  const failed = (error: unknown) => writeToStderr({ level: 'error', message: 'The function `log` failed', error })
+  const known = guardedLogs.get(log)
+  if (known) return known
+  const safe: Log = (entry) => {
+    try {
+      const promised: unknown = log(entry)
+      if (promised instanceof Promise) promised.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+  guardedLogs.set(log, safe)
+  // A guarded log is guarded already.
+  guardedLogs.set(safe, safe)
+  return safe
 }
 
 function writeToStderr({ level, message, agent, taskId, error }: LogEntry): void {

@@ -1,6 +1,7 @@
 import { A2AError, agent, apiKey, ask as askCaller, type ServeOptions, serve, working } from 'dragoman'
 import { apiKeyCredential } from 'dragoman/client'
 import { createHandler } from 'dragoman/server'
+import { until } from 'dragoman/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 
@@ -65,6 +66,32 @@ describe('serve', () => {
       expect(written.mock.calls.map(([line]) => String(line))).toEqual([
         expect.stringMatching(/The schema of `ask` is not valid: .* at .*serve\.test\.ts/),
       ])
+    } finally {
+      written.mockRestore()
+    }
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('the disk is full')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the disk is full'))],
+  ])('serves calls although its log %s, and writes that to stderr', async (_, log) => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    try {
+      const thrower = agent('Thrower', async function* () {
+        yield working()
+        throw new TypeError('no')
+      })
+      await using served = await serve(thrower, { log })
+      expect(await ask(served.url, 'hello')).toMatchObject({
+        result: { task: { status: { state: 'TASK_STATE_FAILED' } } },
+      })
+      await until(() => written.mock.calls.length > 0)
+      expect(written.mock.calls[0]?.[0]).toMatch(/^dragoman error: The function `log` failed: Error: the disk is full/)
     } finally {
       written.mockRestore()
     }
