@@ -111,7 +111,8 @@ function newMessage(parts: Message['parts']): Message {
   return { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts }
 }
 
-function agentDescription(card: AgentCard): string {
+/** Describes an agent and its skills to a model. */
+export function agentDescription(card: AgentCard): string {
   const skills = card.skills
     .slice(0, maxSkills)
     .filter(({ description }) => description !== card.description)

@@ -2,6 +2,7 @@
 import type { AgentCard } from '../model/agent-card.js'
 import type { Connection } from '../model/connection.js'
 import type { A2AError } from '../model/errors.js'
+import type { Log } from '../model/log.js'
 import type { JsonValue } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Exchange, HttpAnswer } from '../transports/exchange.js'
@@ -68,6 +69,8 @@ export interface Visit {
    * otherwise they are read until their next event.
    */
   readonly signal: AbortSignal
+  /** Writes to the log of the server, for errors that the endpoint encodes itself. */
+  readonly log: Log
 }
 
 /** An agent of the port, as endpoints see it. */

@@ -221,7 +221,7 @@ interface Arrived extends Pick<Visit, 'caller' | 'path' | 'stream'> {
   readonly start: CallStart
 }
 
-function createVisit({ agents: all, limits }: EndpointsDeps, arrived: Arrived): Visit {
+function createVisit({ agents: all, limits, log }: EndpointsDeps, arrived: Arrived): Visit {
   const { exchange, caller, path, start, stream } = arrived
   const { connection } = exchange
   let agents: Visit['agents'] | undefined
@@ -249,6 +249,7 @@ function createVisit({ agents: all, limits }: EndpointsDeps, arrived: Arrived): 
     },
     toRequest: () => exchange.toRequest(limits.bodyBytes),
     stream,
+    log,
     get signal() {
       return exchange.signal
     },

@@ -1,1 +1,3 @@
-export {}
+/** MCP: agents as tools of MCP clients, and MCP servers as agents. */
+
+export { type McpEndpointOptions, mcpEndpoint } from './endpoint.js'
