@@ -1,10 +1,11 @@
 /** `POST /v1/chat/completions`: a turn as a chat completion. A client that leaves cancels the task. */
 import type { TurnEvent } from '../../client/read-turn.js'
+import type { Usage } from '../../model/usage.js'
 import type { Visit } from '../../server/endpoints.js'
 import { type HttpAnswer, jsonHeaders } from '../../transports/exchange.js'
 import { frame } from '../../transports/sse.js'
 import { ApiError, errorBody } from './errors.js'
-import { failureText, stateAfter, TextJoiner } from './output.js'
+import { failureText, stateAfter, TextJoiner, tokensOf } from './output.js'
 import { followTurn, idOf, type StartedTurn, timeOf } from './turns.js'
 
 interface ChatOptions {
@@ -65,7 +66,9 @@ function headOf(turn: StartedTurn, object: string) {
 async function completionOf(turn: StartedTurn, events: AsyncIterable<TurnEvent>) {
   let joiner = new TextJoiner()
   let last: TurnEvent | undefined
+  let usage: Usage | undefined
   for await (const event of events) {
+    if (event.kind === 'usage') usage = event.usage
     if (event.kind === 'reset') joiner = new TextJoiner()
     else joiner.add(event)
     last = event
@@ -75,7 +78,7 @@ async function completionOf(turn: StartedTurn, events: AsyncIterable<TurnEvent>)
   return {
     ...headOf(turn, 'chat.completion'),
     choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
-    usage: usageOf(),
+    usage: usageOf(usage),
     metadata: { a2a_state: stateAfter(last) },
   }
 }
@@ -88,7 +91,9 @@ async function* chunksOf(turn: StartedTurn, events: AsyncIterable<TurnEvent>, { 
   })
   let joiner = new TextJoiner()
   let last: TurnEvent | undefined
+  let usage: Usage | undefined
   for await (const event of events) {
+    if (event.kind === 'usage') usage = event.usage
     // Text that was sent cannot be taken back.
     if (event.kind === 'reset') joiner = new TextJoiner(joiner.text !== '')
     const content = joiner.add(event)
@@ -98,7 +103,7 @@ async function* chunksOf(turn: StartedTurn, events: AsyncIterable<TurnEvent>, { 
   }
   assertAnswered(last)
   yield { ...chunk({}, 'stop'), metadata: { a2a_state: stateAfter(last) } }
-  if (includesUsage) yield { ...head, choices: [], usage: usageOf() }
+  if (includesUsage) yield { ...head, choices: [], usage: usageOf(usage) }
 }
 
 /** Chat completions have no member for the failure of a turn. */
@@ -108,6 +113,12 @@ function assertAnswered(last: TurnEvent | undefined): void {
   throw new ApiError('INVALID_AGENT_RESPONSE', failureText(last), { status: 500, code, isRetried: false })
 }
 
-function usageOf() {
-  return { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+function usageOf(usage: Usage | undefined) {
+  const { input, output, cached, total } = tokensOf(usage)
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: total,
+    prompt_tokens_details: { cached_tokens: cached },
+  }
 }

@@ -3,6 +3,7 @@ import { exampleAnswer, fieldsOf } from '../../client/question-form.js'
 import type { TurnEvent } from '../../client/read-turn.js'
 import type { Part, RawPart, UrlPart } from '../../model/part.js'
 import type { TaskState } from '../../model/task.js'
+import type { Usage } from '../../model/usage.js'
 
 /** Joins the text, data and files of a turn. Different artifacts are separated by an empty line. */
 export class TextJoiner {
@@ -44,8 +45,9 @@ export class TextJoiner {
   }
 }
 
-function questionText({ text, parts, schema }: Extract<TurnEvent, { kind: 'question' }>): string {
+function questionText({ text, parts, schema, approval }: Extract<TurnEvent, { kind: 'question' }>): string {
   const asked = withLinks(text || 'The agent needs more information.', parts)
+  if (approval) return `${asked}\n\nAnswer yes or no.`
   // The bare value of a form with one field is enough.
   if (!schema || fieldsOf(schema).length === 1) return asked
   return `${asked}\n\nAnswer with JSON, such as ${JSON.stringify(exampleAnswer(schema))}`
@@ -88,6 +90,12 @@ export function stateAfter(event: TurnEvent | undefined): string {
   if (event?.kind === 'question') return stateNames.TASK_STATE_INPUT_REQUIRED
   if (event?.kind === 'auth') return stateNames.TASK_STATE_AUTH_REQUIRED
   return event?.kind === 'end' ? stateNames[event.state] : stateNames.TASK_STATE_WORKING
+}
+
+/** Tokens of the task so far; 0 if the agent does not count them. */
+export function tokensOf(usage: Usage | undefined) {
+  const { inputTokens: input = 0, outputTokens: output = 0, cachedTokens: cached = 0 } = usage ?? {}
+  return { input, output, cached, total: usage?.totalTokens ?? input + output }
 }
 
 /** The text of an error about a turn that failed. */

@@ -6,7 +6,8 @@
  */
 import type { TurnEvent } from '../../client/read-turn.js'
 import type { JsonValue, Struct } from '../../model/part.js'
-import { failureText, stateAfter, TextJoiner } from './output.js'
+import type { Usage } from '../../model/usage.js'
+import { failureText, stateAfter, TextJoiner, tokensOf } from './output.js'
 import { idOf, type StartedTurn, timeOf } from './turns.js'
 
 /** An event of a response's stream. */
@@ -25,6 +26,7 @@ export class ResponseWriter {
   readonly #turn: StartedTurn
   #status: ResponseStatus = 'in_progress'
   #last: TurnEvent | undefined
+  #usage: Usage | undefined
   #text = new TextJoiner()
   /** The messages that were begun; only the last one is part of the response. */
   #messages = 0
@@ -63,6 +65,7 @@ export class ResponseWriter {
       this.#text = new TextJoiner()
       return events
     }
+    if (event.kind === 'usage') this.#usage = event.usage
     const delta = this.#text.add(event)
     if (delta !== '') this.#append(events, delta)
     this.#last = event
@@ -103,7 +106,7 @@ export class ResponseWriter {
       tools: [],
       top_p: null,
       truncation: 'disabled',
-      usage: this.isEnded ? usageOf() : null,
+      usage: this.isEnded ? usageOf(this.#usage) : null,
       metadata: { ...(openai.metadata as Struct | undefined), a2a_state: stateAfter(this.#last) },
     }
   }
@@ -166,12 +169,13 @@ function statusAfter(event: TurnEvent): ResponseStatus {
   return event.state === 'TASK_STATE_CANCELED' ? 'cancelled' : 'failed'
 }
 
-function usageOf(): Struct {
+function usageOf(usage: Usage | undefined): Struct {
+  const { input, output, cached, total } = tokensOf(usage)
   return {
-    input_tokens: 0,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 0,
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached },
+    output_tokens: output,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 0,
+    total_tokens: total,
   }
 }

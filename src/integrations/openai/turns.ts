@@ -5,12 +5,14 @@
  * each call that the caller may see the task.
  */
 import { readTurn, type TurnEvent } from '../../client/read-turn.js'
+import { approvals } from '../../model/approvals.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import type { CallContext, StreamItem } from '../../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
 import { TransportError } from '../../model/transport-error.js'
+import { usage } from '../../model/usage.js'
 import type { Visit, VisitedAgent } from '../../server/endpoints.js'
 import { ApiError, invalidParam } from './errors.js'
 
@@ -165,7 +167,7 @@ export async function startTurn(
     return { ...answers, contextId: contextId ?? '', message: sent }
   }
   const key = answers ? `openai:${taskId}:${turn}` : idempotencyKey
-  const context: CallContext = { caller, ...(key !== undefined && { idempotencyKey: key }) }
+  const context: CallContext = { caller, extensions: [usage.uri, approvals.uri], ...(key !== undefined && { idempotencyKey: key }) }
   const result = await agent.service
     .sendMessage({ message, configuration: { returnImmediately: true } }, context)
     .catch((error: unknown) => {
