@@ -167,7 +167,11 @@ export async function startTurn(
     return { ...answers, contextId: contextId ?? '', message: sent }
   }
   const key = answers ? `openai:${taskId}:${turn}` : idempotencyKey
-  const context: CallContext = { caller, extensions: [usage.uri, approvals.uri], ...(key !== undefined && { idempotencyKey: key }) }
+  const context: CallContext = {
+    caller,
+    extensions: [usage.uri, approvals.uri],
+    ...(key !== undefined && { idempotencyKey: key }),
+  }
   const result = await agent.service
     .sendMessage({ message, configuration: { returnImmediately: true } }, context)
     .catch((error: unknown) => {
