@@ -32,8 +32,8 @@ interface RejectedInterface {
   readonly problem: string
 }
 
-/** The content of a message: text, parts, or a whole message. */
-export type MessageInput = string | readonly Part[] | Message
+/** The content of a message: text, parts, parts with metadata, or a whole message. */
+export type MessageInput = string | readonly Part[] | Pick<Message, 'parts' | 'metadata' | 'extensions'> | Message
 
 /** Options of `ask` and `stream`. */
 export interface SendOptions {
@@ -45,6 +45,8 @@ export interface SendOptions {
   readonly referenceTaskIds?: readonly string[]
   readonly metadata?: Struct
   readonly configuration?: SendMessageConfiguration
+  /** URIs of extensions to ask for, beside those of `connect`; also if the card does not declare them. */
+  readonly extensions?: readonly string[]
   /** Makes the agent process the message once, however often it is sent. Only sends with a key are retried. */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal

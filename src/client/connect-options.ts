@@ -70,6 +70,11 @@ export interface ConnectOptions {
    * content as raw bytes.
    */
   readonly fileBytes?: 'raw' | 'base64'
+  /**
+   * Extensions to ask for, as `usage` or as URIs. Calls name those that the card declares. To name others too, use the option
+   * `extensions` of a call.
+   */
+  readonly extensions?: readonly (string | { readonly uri: string })[]
   /** Time for one attempt of a unary call, in milliseconds. Default 60 000; 0 means no limit. */
   readonly timeoutMs?: number
   /** Aborts the search for the card. Calls have their own signals. */
@@ -113,6 +118,7 @@ export const connectOptionNames = {
   credentials: true,
   headers: true,
   fileBytes: ['raw', 'base64'],
+  extensions: 'list',
   timeoutMs: 'limit',
   signal: true,
   retry: { attempts: 'limit', firstDelayMs: 'limit', maxDelayMs: 'limit' } satisfies NamesOf<RetryOptions>,

@@ -17,6 +17,7 @@
  * (`verify-card.ts`) and the interfaces to use (`choose-interface.ts`). Every request goes through `guarded-fetch.ts`.
  */
 import { type ClientDialects, withClientDialects } from '../dialects/client-dialects.js'
+import { assertUri } from '../model/extension.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { isObject } from '../model/is-object.js'
 import type { Operation } from '../model/operations.js'
@@ -66,7 +67,9 @@ export async function connect(ref: ConnectTarget, options: ConnectOptions = {}):
   const instances = await instancesOf(opened, warn)
   const { agent } = instances.current
   const choice = () => instances.current.interfaces.current.choice
-  const service = await withLayers(instances.service(), { agent, choice, options, dialects })
+  const asked = extensionsIn(options)
+  const layers = await withLayers(instances.service(), { agent, choice, options, dialects })
+  const service = asked.length > 0 ? withExtensions(layers, () => declaredOf(asked, instances.current)) : layers
   const close = async () => {
     await Promise.all(opened.map((each) => each.close()))
   }
@@ -163,6 +166,34 @@ async function withLayers(
   if (!(await loadTelemetry())) return followed
   const { traceCalls } = await import('./trace-calls.js')
   return traceCalls(followed, { agent: card.name, card: cardUrl, choice })
+}
+
+/** The URIs in the option `extensions`. */
+function extensionsIn({ extensions = [] }: ConnectOptions): readonly string[] {
+  return extensions.map((each: unknown) => {
+    const uri = isObject(each) ? each.uri : each
+    assertUri(uri)
+    return uri
+  })
+}
+
+/** The extensions that the card of the agent declares. A service in this process may have no card: its agent decides. */
+function declaredOf(asked: readonly string[], { agent: { card }, interfaces }: Instance): readonly string[] {
+  if (interfaces.current.choice.binding === 'in-process') return asked
+  return asked.filter((uri) => card.capabilities.extensions?.some((declared) => declared.uri === uri))
+}
+
+/** Names extensions in every call, beside those that the call names itself. */
+function withExtensions(service: AgentService, asked: () => readonly string[]): AgentService {
+  const { unary, streaming } = toGeneric(service)
+  const naming = (context: CallContext): CallContext => {
+    const extensions = [...new Set([...(context.extensions ?? []), ...asked()])]
+    return extensions.length > 0 ? { ...context, extensions } : context
+  }
+  return fromGeneric({
+    unary: (operation, request, context) => unary(operation, request, naming(context)),
+    streaming: (operation, request, context) => streaming(operation, request, naming(context)),
+  })
 }
 
 /** Completes the context of each call, so that callers pass options only. */

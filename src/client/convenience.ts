@@ -3,7 +3,7 @@
 import { batchesOf, items } from '../model/batches.js'
 import type { Message } from '../model/message.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
-import { type Part, textOf } from '../model/part.js'
+import { textOf } from '../model/part.js'
 import {
   type AgentService,
   anonymous,
@@ -46,6 +46,7 @@ const sendOptionNames = {
     historyLength: true,
     returnImmediately: true,
   } satisfies NamesOf<SendMessageConfiguration>,
+  extensions: 'strings',
   idempotencyKey: true,
   signal: true,
   timeoutMs: true,
@@ -57,6 +58,7 @@ export function createConvenience(service: AgentService, { dialect, timing }: Co
     return {
       caller: anonymous,
       dialect: dialect(),
+      ...(options.extensions?.length && { extensions: options.extensions }),
       ...(options.idempotencyKey !== undefined && { idempotencyKey: options.idempotencyKey }),
       ...(signal && { signal }),
     }
@@ -231,8 +233,8 @@ function requestOf(input: MessageInput, options: SendOptions): SendMessageReques
 
 function messageOf(input: MessageInput): Message {
   if (typeof input === 'object' && 'messageId' in input) return input
-  const parts: readonly Part[] = typeof input === 'string' ? [{ text: input }] : input
-  return { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts }
+  const content = typeof input === 'string' ? { parts: [{ text: input }] } : 'parts' in input ? input : { parts: input }
+  return { messageId: crypto.randomUUID(), role: 'ROLE_USER', ...content }
 }
 
 function signalOf({ signal, timeoutMs = 0 }: SendOptions): AbortSignal | undefined {

@@ -50,6 +50,7 @@ const serviceOptions: ReadonlySet<string> = new Set<keyof ConnectOptions>([
   'timeoutMs',
   'retry',
   'breaker',
+  'extensions',
   // Without effect, but true: there is no search to abort and nothing to warn of.
   'signal',
   'onWarning',

@@ -3,6 +3,7 @@
  * its skills, and forms of its questions.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { approvalIds, type Decisions, decisionsInForm, decisionsInText, readResponse } from '../model/approvals.js'
 import { A2AError, clip, type FieldViolation } from '../model/errors.js'
 import { isStruct, SchemaTooComplex, type SchemaViolation, violationsOf } from '../model/json-schema.js'
 import type { Message } from '../model/message.js'
@@ -117,7 +118,10 @@ function violationText({ field, description }: FieldViolation): string {
 }
 
 /** An answer as the handler sees it, or the reasons why it does not fit the question. */
-export type Answer = { readonly message: Message } | { readonly violations: readonly FieldViolation[] }
+export type Answer =
+  /** With `decisions`, if the question was an approval. */
+  | { readonly message: Message; readonly decisions?: Decisions }
+  | { readonly violations: readonly FieldViolation[] }
 
 /** Longer text is not parsed as JSON. */
 const maxTextCharacters = 1_000_000
@@ -139,6 +143,24 @@ export function assertAnswer(question: Message | undefined, message: Message): v
  * Such text is returned as an additional data part; the history keeps the message as it was sent.
  */
 export function readAnswer(question: Message | undefined, message: Message): Answer {
+  const ids = approvalIds(question)
+  return ids ? readApprovalAnswer(ids, question, message) : readForm(question, message)
+}
+
+/** Reads the answer to an approval, in the metadata of the message, in the form or as a word (R11-EXT-4). */
+function readApprovalAnswer(ids: readonly string[], question: Message | undefined, message: Message): Answer {
+  const response = readResponse(ids, message)
+  if (response) return 'decisions' in response ? { message, decisions: response.decisions } : response
+  const decisions = decisionsInText(ids, message)
+  if (decisions) return { message, decisions }
+  const answer = readForm(question, message)
+  if ('violations' in answer) return answer
+  const data = answer.message.parts.find((part) => 'data' in part)
+  if (!data) return { violations: [{ field: 'message.parts', description: 'must decide the tool calls' }] }
+  return { message: answer.message, decisions: decisionsInForm(ids, data.data) }
+}
+
+function readForm(question: Message | undefined, message: Message): Answer {
   const schema = schemaOf(question)
   if (!schema) return { message }
   try {

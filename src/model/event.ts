@@ -14,6 +14,7 @@ export interface TaskStatusUpdateEvent {
   readonly taskId: string
   readonly contextId: string
   readonly status: TaskStatus
+  /** In the log of a task: the whole metadata of the task at this moment, written by extensions (R11-EXT-2). */
   readonly metadata?: Struct
 }
 

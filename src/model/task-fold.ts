@@ -124,6 +124,11 @@ export class TaskFold {
     return this.#task?.status
   }
 
+  /** The metadata of the task: the newest value of each key in the metadata of its status updates. */
+  get metadata(): Task['metadata'] {
+    return this.#task?.metadata
+  }
+
   get isTerminal(): boolean {
     return this.#task !== undefined && isTerminal(this.#task.status.state)
   }
@@ -207,13 +212,13 @@ export class TaskFold {
     this.attempt = attempt
   }
 
-  #updateStatus({ status }: TaskStatusUpdateEvent): void {
+  #updateStatus({ status, metadata: added }: TaskStatusUpdateEvent): void {
     if (!this.#task) throw new Error('A status needs a task')
     if (!canMove(this.#task.status.state, status.state)) {
       throw new Error(`A task does not go from ${this.#task.status.state} to ${status.state}`)
     }
     const { id, contextId, metadata } = this.#task
-    this.#task = { id, contextId, status, metadata }
+    this.#task = { id, contextId, status, metadata: added ? { ...metadata, ...added } : metadata }
   }
 
   #updateArtifact({ artifact, append, lastChunk }: TaskArtifactUpdateEvent): void {

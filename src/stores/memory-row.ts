@@ -3,7 +3,7 @@ import type { TaskEvent } from '../model/event.js'
 import { historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
 import { sizeOf } from '../model/size-of.js'
-import { isTerminal, type Task, type TaskState, type TaskStatus } from '../model/task.js'
+import { isTerminal, type Task, type TaskState } from '../model/task.js'
 import type { HeapEntry } from './heap.js'
 import type { ListIndex } from './memory-index.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
@@ -24,7 +24,7 @@ import {
   type ViewOptions,
   type Visibility,
 } from './store.js'
-import { artifactsIn, viewOf } from './views.js'
+import { artifactsIn, type TaskHead, viewOf } from './views.js'
 
 interface Lease {
   readonly owner: string
@@ -45,7 +45,7 @@ export interface Row {
   visibility: Visibility
   events: TaskEvent[]
   /** The newest status and all messages, so that views of a running task need not read its events. */
-  status: TaskStatus | undefined
+  head: TaskHead | undefined
   history: Message[]
   seq: number
   /** The size of the log, as its writers counted it. */
@@ -156,7 +156,7 @@ export function newRow(key: TaskKey, creation: TaskCreation, place: Pick<Row, 'l
     idempotencyKeys: undefined,
     visibility: 'provisional',
     events: [],
-    status: undefined,
+    head: undefined,
     history: [],
     seq: 0,
     bytes: 0,
@@ -234,11 +234,11 @@ export function loadRow(row: Row, now: number, includeArtifacts: boolean): Loade
 
 export function viewRow(row: Row, now: number, { history, includeArtifacts }: ViewOptions): ViewedTask | undefined {
   const snapshot = row.sealed?.snapshot
-  const status = snapshot?.status ?? row.status
-  if (!status) return undefined
+  const head = snapshot ?? row.head
+  if (!head) return undefined
   const messages = newestMessages(snapshot?.history ?? row.history, history)
   const artifacts = includeArtifacts ? (snapshot ? snapshot.artifacts : artifactsIn(row.events)) : undefined
-  return viewOf(recordOf(row, now), { ...snapshot, status }, messages, artifacts)
+  return viewOf(recordOf(row, now), head, messages, artifacts)
 }
 
 export function listRows(index: ListIndex<Row>, query: ListQuery, now: number): ListPage {
@@ -270,8 +270,8 @@ export function addEvent(row: Row, event: TaskEvent): void {
   const { body } = event
   row.events.push(event)
   if ('artifactUpdate' in body) return
-  if ('statusUpdate' in body) row.status = body.statusUpdate.status
-  else if ('task' in body) row.status = body.task.status
+  if ('statusUpdate' in body) row.head = body.statusUpdate
+  else if ('task' in body) row.head = body.task
   const message = historyMessage(body)
   if (message) row.history.push(message)
 }
@@ -287,7 +287,7 @@ export function seal(row: Row, snapshot: Task): void {
 export function release(row: Row): void {
   row.events = []
   row.history = []
-  row.status = undefined
+  row.head = undefined
   row.sealed = undefined
 }
 

@@ -8,7 +8,7 @@ import type { TaskEvent } from '../model/event.js'
 import { type HistoryWindow, historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
 import { sizeOf } from '../model/size-of.js'
-import type { Task, TaskStatus } from '../model/task.js'
+import type { Task } from '../model/task.js'
 import { TaskFold } from '../model/task-fold.js'
 import type { LoadedTask, TaskRecord, ViewedTask, ViewOptions } from './store.js'
 
@@ -108,12 +108,15 @@ export class HistoryTail {
   }
 }
 
-/** The newest status among events. */
-export function statusIn(events: readonly TaskEvent[]): TaskStatus | undefined {
+/** The status and the metadata of a task. */
+export type TaskHead = Pick<Task, 'status' | 'metadata'>
+
+/** The newest status among events. Its event has the whole metadata of the task, see `TaskStatusUpdateEvent`. */
+export function headIn(events: readonly TaskEvent[]): TaskHead | undefined {
   for (let place = events.length - 1; place >= 0; place--) {
     const { body } = events[place] as TaskEvent // place is within the events
-    if ('statusUpdate' in body) return body.statusUpdate.status
-    if ('task' in body) return body.task.status
+    if ('statusUpdate' in body) return body.statusUpdate
+    if ('task' in body) return body.task
   }
   return undefined
 }
@@ -136,17 +139,17 @@ export function viewTask(
 ): ViewedTask | undefined {
   if (!loaded) return undefined
   const { record, snapshot, events } = loaded
-  const status = snapshot?.status ?? statusIn(events)
-  if (!status) return undefined
+  const head = snapshot ?? headIn(events)
+  if (!head) return undefined
   const messages = snapshot ? (snapshot.history ?? []) : events.flatMap(({ body }) => historyMessage(body) ?? [])
   const artifacts = includeArtifacts ? (snapshot ? snapshot.artifacts : artifactsIn(events)) : undefined
-  return viewOf(record, { ...snapshot, status }, newestMessages(messages, history), artifacts)
+  return viewOf(record, head, newestMessages(messages, history), artifacts)
 }
 
 /** Assembles a view from its parts. */
 export function viewOf(
   record: TaskRecord,
-  head: Pick<Task, 'status' | 'metadata'>,
+  head: TaskHead,
   history: readonly Message[],
   artifacts: readonly Artifact[] | undefined,
 ): ViewedTask {

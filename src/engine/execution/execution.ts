@@ -211,7 +211,7 @@ export class Execution {
   async #end(run: Run, state: 'TASK_STATE_CANCELED' | 'TASK_STATE_FAILED', parts?: readonly Part[]): Promise<void> {
     const { key, fencingToken } = run.writer
     // If a message or a cancel request was written first, this process still holds the lease and looks again.
-    if (!(await run.end(state, parts)) && fencingToken !== undefined) await this.#takeOver({ key, fencingToken })
+    if (!(await run.end(state, { parts })) && fencingToken !== undefined) await this.#takeOver({ key, fencingToken })
   }
 }
 

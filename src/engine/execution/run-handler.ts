@@ -3,7 +3,6 @@
 import { copyJson } from '../../model/copy-json.js'
 import { A2AError } from '../../model/errors.js'
 import { AuthorError } from '../../model/option-names.js'
-import type { Part } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import type { TaskState } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
@@ -12,6 +11,7 @@ import { type Agent, notAGenerator, type Turn } from '../agent.js'
 import { type EngineLimits, taskTooLarge } from '../limits.js'
 import { readAnswer, type SkillSchemas } from '../message-checks.js'
 import { type ArtifactDraft, draftFault, type Yield } from '../yields.js'
+import { activeExtensions, contentOf, type DraftContent } from './draft-content.js'
 import { enterHandler, leaveHandler, resumeHandler, type WatchedEngine } from './handler-watch.js'
 import { waitAtMost } from './stop.js'
 import { RunningTurn, type RunState, type TurnDeps } from './turn.js'
@@ -28,9 +28,9 @@ export interface HandlerDeps extends TurnDeps {
 
 /** The end of a turn. */
 export type TurnEnd =
-  | { readonly kind: 'state'; readonly state: TaskState; readonly parts?: readonly Part[] }
+  | { readonly kind: 'state'; readonly state: TaskState; readonly content?: DraftContent }
   /** A Message, before there was a task. */
-  | { readonly kind: 'message'; readonly parts: readonly Part[] }
+  | { readonly kind: 'message'; readonly content: DraftContent }
   /** An error for the caller, before there was a task (E-8). */
   | { readonly kind: 'refused'; readonly error: A2AError }
   | { readonly kind: 'stopped' }
@@ -41,12 +41,17 @@ interface Stage {
   readonly output: YieldWriter
 }
 
+/** A stage, with the extensions that are active in the turn. */
+interface ActiveStage extends Stage {
+  readonly active: readonly string[]
+}
+
 type HandlerIterator = ReturnType<ReturnType<Agent['handler']>[typeof Symbol.asyncIterator]>
 
 const yieldsPerTick = 256
-const emptyMessage: readonly Part[] = [{ text: 'The message has no content' }]
+const emptyMessage: DraftContent = { parts: [{ text: 'The message has no content' }] }
 const completedTurn: TurnEnd = { kind: 'state', state: 'TASK_STATE_COMPLETED' }
-export const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
+export const neutralFailure: DraftContent = { parts: [{ text: 'The agent failed' }] }
 
 export function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
   const { tracing } = stage.deps
@@ -86,25 +91,27 @@ function spanEndOf(end: TurnEnd): Parameters<OpenSpan['end']>[0] {
   return { isFailure: end.state === 'TASK_STATE_FAILED', state: end.state }
 }
 
-async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan): Promise<TurnEnd> {
-  const { deps, scope, output } = stage
+async function iterate(current: AcceptedMessage, given: Stage, span?: OpenSpan): Promise<TurnEnd> {
+  const { deps, scope, output } = given
+  const stage: ActiveStage = { deps, scope, output, active: activeExtensions(deps.agent, current.request) }
   let iterator: HandlerIterator | undefined
   let isFirst = true
   let yields = 0
   try {
     // Only dialects without an operation for this send a message without parts (RL-L0-2).
-    if (current.message.parts.length === 0) return { kind: 'state', state: 'TASK_STATE_FAILED', parts: emptyMessage }
+    if (current.message.parts.length === 0) return { kind: 'state', state: 'TASK_STATE_FAILED', content: emptyMessage }
     const { answered } = scope
     const answer = readAnswer(answered, current.message)
     // The message was sent before the question and does not answer it: the question stays open.
     if ('violations' in answer)
-      return { kind: 'state', state: 'TASK_STATE_INPUT_REQUIRED', ...(answered && { parts: answered.parts }) }
+      return { kind: 'state', state: 'TASK_STATE_INPUT_REQUIRED', ...(answered && { content: answered }) }
     const accepted = answer.message === current.message ? current : { ...current, message: answer.message }
     const { agent, schemas, watched } = deps
     const isChecked = schemas && current.turn === 1
     const checked = isChecked ? { input: await schemas.input(copyJson(current.message)) } : undefined
+    const facts = { active: stage.active, checked, approvals: answer.decisions, trace: span?.trace }
     // `Handler<never>` hides the type of `data()`; the schema check has established it.
-    const turn = new RunningTurn(deps, accepted, scope, checked, span?.trace) as Turn<unknown> as Turn<never>
+    const turn = new RunningTurn(deps, accepted, scope, facts) as Turn<unknown> as Turn<never>
     const handler = iteratorOf(agent, turn)
     iterator = handler
     for (;;) {
@@ -137,12 +144,13 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
     if (scope.isStopped) return { kind: 'stopped' }
     if (error instanceof A2AError) {
       if (!output.isVisible) return { kind: 'refused', error }
-      return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text: error.message }] }
+      return { kind: 'state', state: 'TASK_STATE_FAILED', content: { parts: [{ text: error.message }] } }
     }
     log(stage, 'error', 'The agent threw', error)
     // The text of an unknown error is logged and not sent to the caller (E-8).
-    const parts = error instanceof AuthorError ? [{ text: `The agent failed: ${error.message}` }] : neutralFailure
-    return { kind: 'state', state: 'TASK_STATE_FAILED', parts }
+    if (!(error instanceof AuthorError)) return { kind: 'state', state: 'TASK_STATE_FAILED', content: neutralFailure }
+    const parts = [{ text: `The agent failed: ${error.message}` }]
+    return { kind: 'state', state: 'TASK_STATE_FAILED', content: { parts } }
   }
 }
 
@@ -162,7 +170,7 @@ function asUncommitted(cause: unknown): never {
 }
 
 /** Writes one yield. Returns the end of the turn if the yield ends it, or a promise while the buffer is full. */
-function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<undefined> | undefined {
+function take(value: Yield, stage: ActiveStage, isFirst: boolean): TurnEnd | Promise<undefined> | undefined {
   const { output } = stage
   if (value === '') return undefined
   const fault = typeof value === 'string' ? undefined : draftFault(value)
@@ -172,18 +180,21 @@ function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<u
   const bytes = typeof value === 'string' ? value.length : storedSizeOf(value, limits.bytesPerTask)
   if (!output.hasRoomFor(bytes)) {
     log(stage, 'warn', 'The task ends: it is larger than limits.bytesPerTask')
-    return { kind: 'state', state: 'TASK_STATE_FAILED', parts: taskTooLarge(limits) }
+    return { kind: 'state', state: 'TASK_STATE_FAILED', content: { parts: taskTooLarge(limits) } }
   }
   if (typeof value === 'string') return afterRoom(output.chunk(value))
+  const content = contentOf(value, stage.active)
   switch (value.kind) {
     case 'artifact':
-      return takeArtifact(value, bytes, stage)
+      return takeArtifact(value, content, bytes, stage)
     case 'reply':
-      if (isFirst && !output.isVisible) return { kind: 'message', parts: value.parts }
-      return { kind: 'state', state: 'TASK_STATE_COMPLETED', parts: value.parts }
+      if (isFirst && !output.isVisible) return { kind: 'message', content }
+      return { kind: 'state', state: 'TASK_STATE_COMPLETED', content }
     case 'status':
-      if (value.state === 'TASK_STATE_WORKING') return afterRoom(output.progress(value.parts, bytes))
-      return { kind: 'state', state: value.state, ...(value.parts && { parts: value.parts }) }
+      // A step that this caller does not see.
+      if (value.step && !content.parts) return undefined
+      if (value.state === 'TASK_STATE_WORKING') return afterRoom(output.progress(content, bytes))
+      return { kind: 'state', state: value.state, content }
   }
 }
 
@@ -192,14 +203,19 @@ function invalidYield(fault: string, stage: Stage): TurnEnd {
   log(stage, 'error', 'The agent yielded an invalid value', new AuthorError(fault))
   const text = `The agent yielded an invalid value: ${fault}`
   if (!stage.output.isVisible) return { kind: 'refused', error: new A2AError('INVALID_AGENT_RESPONSE', text) }
-  return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text }] }
+  return { kind: 'state', state: 'TASK_STATE_FAILED', content: { parts: [{ text }] } }
 }
 
-function takeArtifact(draft: ArtifactDraft, bytes: number, { deps, output }: Stage): Promise<undefined> | undefined {
+function takeArtifact(
+  draft: ArtifactDraft,
+  content: DraftContent,
+  bytes: number,
+  { deps, output }: Stage,
+): Promise<undefined> | undefined {
   // The skills' schemas do not apply to artifacts of extensions.
-  const schemas = draft.options.extensions?.length ? undefined : deps.schemas
-  if (!schemas) return afterRoom(output.artifact(draft, bytes))
-  return schemas.output(draft.parts).then(() => afterRoom(output.artifact(draft, bytes)))
+  const schemas = content.extensions?.length ? undefined : deps.schemas
+  if (!schemas) return afterRoom(output.artifact(draft, content, bytes))
+  return schemas.output(draft.parts).then(() => afterRoom(output.artifact(draft, content, bytes)))
 }
 
 /** Lets `finally` blocks run before the turn ends, within the grace period. */

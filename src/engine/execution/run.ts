@@ -18,7 +18,7 @@
 import type { A2AError } from '../../model/errors.js'
 import type { EventBody, TurnRequest } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
-import type { Part, Struct } from '../../model/part.js'
+import type { Struct } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
 import type { AcceptedMessage, TaskFold } from '../../model/task-fold.js'
@@ -27,6 +27,7 @@ import type { SharedTask } from '../access.js'
 import type { Credential } from '../agent.js'
 import type { LiveTask } from '../following/task-reader.js'
 import { isFull, storeFull, storeFullParts } from '../limits.js'
+import type { DraftContent } from './draft-content.js'
 import type { CommitOutcome, WithMessage } from './event-buffer.js'
 import { FirstAnswer } from './first-answer.js'
 import { inTurn, StrayErrorReceiver } from './handler-watch.js'
@@ -174,10 +175,10 @@ export class Run implements LiveTask, WriterOwner {
   }
 
   /** Ends the task without running the handler. Returns false when another process wrote first. */
-  async end(state: TaskState, parts?: readonly Part[]): Promise<boolean> {
+  async end(state: TaskState, content?: DraftContent): Promise<boolean> {
     try {
       this.#isEnding = true
-      this.#output.status(state, parts)
+      this.#output.status(state, content)
       const isEnded = (await this.writer.commit('release')) === 'ok'
       if (isEnded) await this.#notifyAbandoned()
       return isEnded
@@ -249,8 +250,8 @@ export class Run implements LiveTask, WriterOwner {
   /** Commits the end of a turn. Returns the message of the next turn, if one waits. */
   #conclude(end: TurnEnd): Promise<AcceptedMessage | undefined> | undefined {
     if (!this.#scope.isStopped) {
-      if (end.kind === 'state') return this.#finish(end.state, end.parts)
-      if (end.kind === 'message') return this.#closeWithoutTask({ message: this.#output.reply(end.parts) })
+      if (end.kind === 'state') return this.#finish(end.state, end.content)
+      if (end.kind === 'message') return this.#closeWithoutTask({ message: this.#output.reply(end.content) })
       if (end.kind === 'refused') {
         const { code, message, details } = end.error
         return this.#closeWithoutTask({ refused: { code, message, details } })
@@ -264,7 +265,7 @@ export class Run implements LiveTask, WriterOwner {
       case 'hand-over':
         return this.#handOver()
       case 'no-room':
-        return this.#finish('TASK_STATE_FAILED', storeFullParts)
+        return this.#finish('TASK_STATE_FAILED', { parts: storeFullParts })
       case 'fenced':
       case undefined:
         return this.#lost()
@@ -287,7 +288,7 @@ export class Run implements LiveTask, WriterOwner {
    * Commits the end of a turn. Waiting messages are checked again whenever another process wrote first, so that no message
    * accepted before the end is left behind.
    */
-  async #finish(state: TaskState, parts?: readonly Part[]): Promise<AcceptedMessage | undefined> {
+  async #finish(state: TaskState, content?: DraftContent): Promise<AcceptedMessage | undefined> {
     this.#output.makeVisible()
     if (state === 'TASK_STATE_COMPLETED' || isInterrupted(state)) this.#output.endText()
     for (;;) {
@@ -299,23 +300,23 @@ export class Run implements LiveTask, WriterOwner {
       const { waiting } = this.writer.fold
       const next = waiting.length > 0 ? waiting.find(({ turn }) => turn > this.#output.turn) : undefined
       if (next && !isTerminal(state)) {
-        this.#output.status(state, parts)
+        this.#output.status(state, content)
         await this.writer.flush()
         this.#firstAnswer.task(this.task)
         return await this.#startNext(next)
       }
       if (next && state === 'TASK_STATE_COMPLETED') {
-        if (parts) this.#output.status('TASK_STATE_WORKING', parts)
+        if (content?.parts || content?.values) this.#output.status('TASK_STATE_WORKING', content)
         return await this.#startNext(next)
       }
       this.#isEnding = true
-      this.#output.status(state, parts)
+      this.#output.status(state, content)
       const outcome = await this.writer.commit('release')
       if (outcome === 'fenced') return this.#lost()
       if (isFull(outcome)) {
         // Stores always accept the end of a task.
         if (isTerminal(state)) throw storeFull(outcome)
-        return await this.#finish('TASK_STATE_FAILED', storeFullParts)
+        return await this.#finish('TASK_STATE_FAILED', { parts: storeFullParts })
       }
       if (outcome === 'ok') {
         this.#firstAnswer.task(this.task)

@@ -3,7 +3,6 @@
 import type { Decisions } from '../../model/approvals.js'
 import { CopiedValues, copyJson } from '../../model/copy-json.js'
 import { A2AError } from '../../model/errors.js'
-import type { TurnRequest } from '../../model/event.js'
 import { fromGeneric, toGeneric } from '../../model/generic-service.js'
 import type { Log } from '../../model/log.js'
 import type { Message } from '../../model/message.js'
@@ -12,6 +11,7 @@ import { type JsonValue, type Struct, textOf } from '../../model/part.js'
 import type { AgentService, CallContext, Caller } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
+import { addUsage, usage } from '../../model/usage.js'
 import { type TraceContext, traceContextOf } from '../../model/trace-context.js'
 import type { SharedTask } from '../access.js'
 import type {
@@ -121,6 +121,20 @@ export class RunState implements TaskOwner {
     if (!isWritten) throw stopError(this.#stop.reason ?? 'fenced')
   }
 
+  /** Counts the usage of the task, if that extension is active. */
+  usage(isActive: boolean): UsageMeter {
+    const output = this.#output
+    return {
+      add(more) {
+        if (isActive) output.addUsage(more)
+        else addUsage({}, more) // finds mistakes of the author without a caller that asks for the extension
+      },
+      get total() {
+        return isActive ? output.usage : {}
+      },
+    }
+  }
+
   /** Returns the credential once. */
   takeCredential(): Credential | undefined {
     const credential = this.#credential
@@ -133,6 +147,18 @@ export class RunState implements TaskOwner {
   }
 }
 
+/** Facts of one attempt of a turn. */
+interface TurnFacts {
+  /** URIs of the active extensions. */
+  readonly active: readonly string[]
+  /** The output of the skills' schemas. */
+  readonly checked: { readonly input: unknown } | undefined
+  /** The decisions that the message brings. */
+  readonly approvals: Decisions | undefined
+  /** The turn's own span, if there is one. */
+  readonly trace: TraceContext | undefined
+}
+
 const callNames = { taskId: true } satisfies NamesOf<CallAgentOptions>
 
 /**
@@ -140,6 +166,8 @@ const callNames = { taskId: true } satisfies NamesOf<CallAgentOptions>
  * handler that changes its message or history changes its own copy.
  */
 export class RunningTurn implements Turn<unknown> {
+  readonly extensions: readonly string[]
+  readonly approvals: Decisions | undefined
   readonly #accepted: AcceptedMessage
   readonly #deps: TurnDeps
   readonly #scope: RunState
@@ -153,19 +181,14 @@ export class RunningTurn implements Turn<unknown> {
   #history: readonly Message[] | undefined
   #metadata: Struct | undefined
 
-  /** `checked`: the output of the skills' schemas. `trace`: the turn's own span, if there is one. */
-  constructor(
-    deps: TurnDeps,
-    accepted: AcceptedMessage,
-    scope: RunState,
-    checked?: { readonly input: unknown },
-    trace?: TraceContext,
-  ) {
+  constructor(deps: TurnDeps, accepted: AcceptedMessage, scope: RunState, facts: TurnFacts) {
     this.#deps = deps
     this.#accepted = accepted
     this.#scope = scope
-    this.#data = checked
-    this.#trace = trace ?? accepted.request ?? {}
+    this.#data = facts.checked
+    this.#trace = facts.trace ?? accepted.request ?? {}
+    this.extensions = facts.active
+    this.approvals = facts.approvals
     this.#credential = scope.takeCredential()
   }
 
@@ -244,21 +267,13 @@ export class RunningTurn implements Turn<unknown> {
     return this.#accepted.request?.acceptedOutputModes ?? []
   }
 
-  get extensions(): readonly string[] {
-    return activeExtensions(this.#deps.agent, this.#accepted.request)
-  }
-
   has(extension: string | { readonly uri: string }): boolean {
     const uri = typeof extension === 'string' ? extension : extension.uri
     return this.extensions.includes(uri)
   }
 
   get usage(): UsageMeter {
-    return { add: () => undefined, total: {} }
-  }
-
-  get approvals(): Decisions | undefined {
-    return undefined
+    return this.#scope.usage(this.has(usage))
   }
 
   get traceparent(): string | undefined {
@@ -299,13 +314,6 @@ export class RunningTurn implements Turn<unknown> {
   service(ref: AgentRef): AgentService | undefined {
     return serviceFor(this.#deps, this.#scope, ref, this.#trace)
   }
-}
-
-/** URIs of the extensions that the agent declares and the caller asked for. */
-function activeExtensions({ card }: Agent, request: TurnRequest | undefined): readonly string[] {
-  const { extensions: asked } = request ?? {}
-  if (!asked || !card.extensions) return []
-  return card.extensions.flatMap(({ uri }) => (asked.includes(uri) ? [uri] : []))
 }
 
 export function firstData({ parts }: Pick<Message, 'parts'>): JsonValue | undefined {

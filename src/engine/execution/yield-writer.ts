@@ -5,14 +5,16 @@ import { copyJson, isJson } from '../../model/copy-json.js'
 import type { EventBody, TaskArtifactUpdateEvent } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
-import type { JsonValue, Part } from '../../model/part.js'
+import type { JsonValue, Struct } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
-import type { Task, TaskState, TaskStatus } from '../../model/task.js'
+import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
+import { addUsage, type Usage, usage } from '../../model/usage.js'
 import { withMembers } from '../../model/with-members.js'
 import type { CheckpointOptions } from '../agent.js'
 import type { Timestamps } from '../system-clock.js'
 import type { ArtifactDraft } from '../yields.js'
+import type { DraftContent } from './draft-content.js'
 import type { TaskWriter } from './task-writer.js'
 
 export interface YieldWriterDeps {
@@ -35,6 +37,11 @@ export class YieldWriter {
   readonly #writer: TaskWriter
   readonly #contextId: string
   #state: TaskState | undefined
+  /**
+   * The metadata of the task, as of the next status. Every status update has all of it, so that readers of a running task
+   * need its newest status only.
+   */
+  #metadata: Struct | undefined
   /** Of the current attempt; created with its first event. */
   #bodies: EventBodies | undefined
 
@@ -42,7 +49,11 @@ export class YieldWriter {
     this.#deps = deps
     this.#writer = writer
     this.#contextId = contextId
-    this.#state = writer.fold.state
+    const { state, metadata, checkpoints } = writer.fold
+    this.#state = state
+    this.#metadata = metadata
+    const counted = checkpoints.get(usage.key)
+    if (counted !== undefined) this.#metadata = { ...metadata, [usage.key]: counted }
   }
 
   /** Whether there is a task. Before, the exchange may still end as a Message (E-6). */
@@ -72,17 +83,48 @@ export class YieldWriter {
   }
 
   /** Adds a status to the next commit. */
-  status(state: TaskState, parts?: readonly Part[]): void {
+  status(state: TaskState, content: DraftContent = {}): void {
     this.makeVisible()
     this.#state = state
-    this.#writer.hold(this.#events.statusUpdate(state, parts), frameBytes + (parts ? storedSizeOf(parts) : 0))
+    this.#setValues(content.values)
+    const { parts, metadata } = content
+    const bytes = (parts ? storedSizeOf(parts) : 0) + (metadata ? storedSizeOf(metadata) : 0) + this.#metadataBytes
+    this.#writer.hold(this.#events.statusUpdate(state, content, this.#metadata), frameBytes + bytes)
   }
 
   /** Adds progress and commits it soon. Like `chunk` and `artifact`, it returns a promise only when the buffer is full. */
-  progress(parts: readonly Part[] | undefined, bytes: number): Promise<void> | undefined {
+  progress(content: DraftContent, bytes: number): Promise<void> | undefined {
     this.makeVisible()
     this.#state = 'TASK_STATE_WORKING'
-    return this.#writer.push(this.#events.statusUpdate('TASK_STATE_WORKING', parts), bytes + frameBytes)
+    this.#setValues(content.values)
+    const body = this.#events.statusUpdate('TASK_STATE_WORKING', content, this.#metadata)
+    return this.#writer.push(body, bytes + this.#metadataBytes + frameBytes)
+  }
+
+  #setValues(values: Struct | undefined): void {
+    if (values) this.#metadata = { ...this.#metadata, ...copyJson(values) }
+  }
+
+  get #metadataBytes(): number {
+    return this.#metadata ? storedSizeOf(this.#metadata) : 0
+  }
+
+  /** The usage of the task so far. */
+  get usage(): Usage {
+    return usage.read({ metadata: this.#metadata }) ?? {}
+  }
+
+  /** Adds to the usage of the task. It is committed with the next event, and sent with the next status. */
+  addUsage(more: Usage): void {
+    const value = addUsage(this.usage, more) as Struct
+    // The handler may continue after the turn has ended. Its end must stay the last event.
+    if (this.#state !== undefined && (isTerminal(this.#state) || isInterrupted(this.#state))) return
+    this.#metadata = { ...this.#metadata, [usage.key]: value }
+    const body: EventBody = { checkpoint: { key: usage.key, value } }
+    const isHeld = this.#writer.amend((held) =>
+      'checkpoint' in held && held.checkpoint.key === usage.key ? body : undefined,
+    )
+    if (!isHeld) this.#writer.hold(body)
   }
 
   chunk(text: string): Promise<void> | undefined {
@@ -90,9 +132,9 @@ export class YieldWriter {
     return this.#writer.push(this.#events.chunk(text), text.length + frameBytes)
   }
 
-  artifact(draft: ArtifactDraft, bytes: number): Promise<void> | undefined {
+  artifact(draft: ArtifactDraft, content: DraftContent, bytes: number): Promise<void> | undefined {
     this.#mustBeWorking()
-    return this.#writer.push(this.#events.artifact(draft), bytes + frameBytes)
+    return this.#writer.push(this.#events.artifact(draft, content), bytes + frameBytes)
   }
 
   /** Marks the last chunk of the text; if it is committed already, adds an empty last chunk. */
@@ -103,8 +145,15 @@ export class YieldWriter {
   }
 
   /** The Message of an exchange that has no task. */
-  reply(parts: readonly Part[]): Message {
-    return this.#events.reply(parts)
+  reply(content: DraftContent): Message {
+    const total = this.#metadata?.[usage.key]
+    if (total === undefined) return this.#events.reply(content)
+    const { parts, metadata, extensions = [] } = content
+    return this.#events.reply({
+      parts,
+      metadata: { [usage.key]: total, ...metadata },
+      extensions: [...new Set([...extensions, usage.uri])],
+    })
   }
 
   /** The task that the handler sees before it exists. */
@@ -163,8 +212,8 @@ class EventBodies {
     return { artifactUpdate: { taskId: this.#taskId, contextId: this.#contextId, artifact, append: true } }
   }
 
-  artifact({ name, parts, options }: ArtifactDraft): EventBody {
-    const { id, append, lastChunk, description, metadata, extensions } = options
+  artifact({ name, parts, options }: ArtifactDraft, { metadata, extensions }: DraftContent): EventBody {
+    const { id, append, lastChunk, description } = options
     this.#begun ??= { ids: new Set(), byName: new Map() }
     const { ids, byName } = this.#begun
     const artifactId = id ?? (append ? byName.get(name) : undefined) ?? this.#nextId()
@@ -205,32 +254,48 @@ class EventBodies {
     }
   }
 
-  status(state: TaskState, parts?: readonly Part[]): TaskStatus {
+  status(state: TaskState, content: DraftContent = {}): TaskStatus {
     const timestamp = this.#deps.timestamps.now()
+    const { parts } = content
     if (!parts) return { state, timestamp }
     // Copied: the handler may change its value later.
-    const message = {
+    const message: Message = {
       messageId: this.#deps.newId(),
       contextId: this.#contextId,
       taskId: this.#taskId,
       role: 'ROLE_AGENT',
       parts: copyJson(parts),
-    } as const
-    return { state, message, timestamp }
+    }
+    return { state, message: annotated(message, content), timestamp }
   }
 
-  statusUpdate(state: TaskState, parts?: readonly Part[]): EventBody {
-    const status = this.status(state, parts)
-    return { statusUpdate: { taskId: this.#taskId, contextId: this.#contextId, status } }
+  /** `metadata` is that of the task. */
+  statusUpdate(state: TaskState, content: DraftContent, metadata: Struct | undefined): EventBody {
+    const status = this.status(state, content)
+    const update = { taskId: this.#taskId, contextId: this.#contextId, status }
+    return { statusUpdate: metadata ? { ...update, metadata } : update }
   }
 
-  reply(parts: readonly Part[]): Message {
-    return { messageId: this.#deps.newId(), contextId: this.#contextId, role: 'ROLE_AGENT', parts: copyJson(parts) }
+  reply(content: DraftContent): Message {
+    const { parts = [] } = content
+    const messageId = this.#deps.newId()
+    const message: Message = { messageId, contextId: this.#contextId, role: 'ROLE_AGENT', parts: copyJson(parts) }
+    return annotated(message, content)
   }
 
   #nextId(): string {
     this.#artifacts += 1
     return `artifact-${this.#turn}-${this.#artifacts}`
+  }
+}
+
+/** Adds metadata and extensions to a message, which most messages do not have. */
+function annotated(message: Message, { metadata, extensions }: DraftContent): Message {
+  if (!metadata && !extensions) return message
+  return {
+    ...message,
+    ...(metadata && { metadata: copyJson(metadata) }),
+    ...(extensions && { extensions: extensions.slice() }),
   }
 }
 

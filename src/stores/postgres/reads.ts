@@ -13,11 +13,11 @@ import {
   type BatchSize,
   batchKinds,
   HistoryTail,
+  headIn,
   inLog,
   kindsWithArtifacts,
   kindsWithHistory,
   kindsWithOthers,
-  statusIn,
   tailLength,
   viewOf,
 } from '../views.js'
@@ -241,14 +241,14 @@ export async function readViews(
       const [, head, artifacts] = snapshots.get(id) ?? []
       const kept = head === undefined ? undefined : (JSON.parse(head) as Task) // written by `snapshotRow`
       const events = (part: Part) => parts.get(id)?.get(part) ?? []
-      const status = kept?.status ?? statusIn(events('status')) ?? (await foldedStatus(database, id, record.seq))
-      if (!status) return []
+      const shown = kept ?? headIn(events('status')) ?? (await foldedTask(database, id, record.seq))
+      if (!shown) return []
       const isInLog = (part: number) => lacks === undefined || (lacks & part) > 0
       const messages = isInLog(inLog.history)
         ? await readTail(database, { id, tail, newest: events('history') }, options.history)
         : newestMessages(kept?.history ?? [], options.history)
       const own = isInLog(inLog.artifacts) ? artifactsIn(events('artifacts')) : parseArtifacts(artifacts)
-      return [viewOf(record, { ...kept, status }, messages, options.includeArtifacts ? own : undefined)]
+      return [viewOf(record, shown, messages, options.includeArtifacts ? own : undefined)]
     }),
   )
   return views.flat()
@@ -347,12 +347,12 @@ async function readTail(
 }
 
 /** For rows of older versions, which do not say which batch has the status. */
-async function foldedStatus(database: Database, id: number, seq: number): Promise<Task['status'] | undefined> {
+async function foldedTask(database: Database, id: number, seq: number): Promise<Task | undefined> {
   const batches = await database.query<EventRow>(
     `SELECT first, last, time_ms, body FROM dragoman.events WHERE task = $1 AND head IN ${kindsWithOthers}
       AND last <= $2 ORDER BY last`,
     [id, seq],
   )
   const events = batches.flatMap(readBatch).filter(({ body }) => !('artifactUpdate' in body))
-  return foldEvents(events, { withoutArtifacts: true }).status
+  return foldEvents(events, { withoutArtifacts: true }).snapshot()
 }

@@ -10,12 +10,12 @@ import type { Artifact } from '../../model/artifact.js'
 import { type HistoryWindow, newestMessages } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
 import { sizeOf } from '../../model/size-of.js'
-import { isTerminal, type Task, type TaskStatus, taskStates } from '../../model/task.js'
+import { isTerminal, type Task, taskStates } from '../../model/task.js'
 import { foldEvents } from '../../model/task-fold.js'
 import { type EventRow, type RecordRow, readBatch, readRecord, stateNumber, toStorable } from '../rows.js'
 import type { ListPage, ListQuery, LoadedTask, ViewedTask, ViewOptions } from '../store.js'
 import { type AgentStats, maxCounted } from '../store.js'
-import { artifactsIn, HistoryTail, inLog, statusIn, tailLength, viewOf, withinBudget } from '../views.js'
+import { artifactsIn, HistoryTail, headIn, inLog, tailLength, type TaskHead, viewOf, withinBudget } from '../views.js'
 import type { Session } from './session.js'
 
 type Place = [id: number, statusMs: number]
@@ -141,13 +141,13 @@ export function viewRow(session: Session, row: RecordRow, options: ViewOptions):
   const snapshot = state === undefined || isTerminal(state) ? sql.snapshotHead.get(id) : undefined
   const [head, lacks = inLog.history + inLog.artifacts] = (snapshot ?? []) as [string?, number?]
   const kept = head === undefined ? undefined : (JSON.parse(head) as Task) // written by `snapshotRow`
-  const status = kept?.status ?? newestStatus(session, row)
-  if (!status) return undefined
+  const shown = kept ?? newestHead(session, row)
+  if (!shown) return undefined
   const history =
     lacks & inLog.history
       ? readTail(session, id, record.seq, options.history)
       : newestMessages(kept?.history ?? [], options.history)
-  return viewOf(record, { ...kept, status }, history, options.includeArtifacts ? artifactsOf() : undefined)
+  return viewOf(record, shown, history, options.includeArtifacts ? artifactsOf() : undefined)
 
   function artifactsOf(): readonly Artifact[] | undefined {
     if (!(lacks & inLog.artifacts)) return storedArtifacts(sql.snapshotArtifacts.get(id))
@@ -160,18 +160,18 @@ function storedArtifacts(found: unknown): readonly Artifact[] | undefined {
   return artifacts === null ? undefined : (JSON.parse(artifacts) as Artifact[]) // written by `snapshotRow`
 }
 
-function newestStatus({ sql }: Session, row: RecordRow): TaskStatus | undefined {
+function newestHead({ sql }: Session, row: RecordRow): TaskHead | undefined {
   const [id] = row
   const statusLast = row[13]
   const batch = sql.batchAt.get(id, statusLast) as EventRow | undefined
-  const status = batch && statusIn(readBatch(batch))
-  if (status) return status
+  const head = batch && headIn(readBatch(batch))
+  if (head) return head
   // Rows of older versions do not say which batch has the status.
   const batches = sql.otherEvents.all(id) as EventRow[]
   return foldEvents(
     batches.flatMap(readBatch).filter(({ body }) => !('artifactUpdate' in body)),
     { withoutArtifacts: true },
-  ).status
+  ).snapshot()
 }
 
 function readTail({ sql }: Session, id: number, seq: number, window: HistoryWindow): readonly Message[] {
