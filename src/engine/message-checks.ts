@@ -120,8 +120,7 @@ function violationText({ field, description }: FieldViolation): string {
 /** An answer as the handler sees it, or the reasons why it does not fit the question. */
 export type Answer =
   /** With `decisions`, if the question was an approval. */
-  | { readonly message: Message; readonly decisions?: Decisions }
-  | { readonly violations: readonly FieldViolation[] }
+  { readonly message: Message; readonly decisions?: Decisions } | { readonly violations: readonly FieldViolation[] }
 
 /** Longer text is not parsed as JSON. */
 const maxTextCharacters = 1_000_000

@@ -7,7 +7,7 @@ import type { CompleteStore } from '../../src/stores/store.js'
 import { freshDatabase } from './database.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
-const files = ['turns', 'sends', 'log', 'cancel', 'durability']
+const files = ['turns', 'sends', 'log', 'cancel', 'durability', 'approvals-and-usage']
 
 let server: PostgresServer
 /** Addresses of databases whose stores are closed. Emptying one is faster than creating one. */

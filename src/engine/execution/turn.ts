@@ -11,9 +11,9 @@ import { type JsonValue, type Struct, textOf } from '../../model/part.js'
 import type { AgentService, CallContext, Caller } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { AcceptedMessage } from '../../model/task-fold.js'
-import { addUsage, usage } from '../../model/usage.js'
 import { type TraceContext, traceContextOf } from '../../model/trace-context.js'
 import type { SharedTask } from '../access.js'
+import { addUsage, usage } from '../../model/usage.js'
 import type {
   Agent,
   AgentRef,

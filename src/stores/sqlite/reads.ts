@@ -15,7 +15,7 @@ import { foldEvents } from '../../model/task-fold.js'
 import { type EventRow, type RecordRow, readBatch, readRecord, stateNumber, toStorable } from '../rows.js'
 import type { ListPage, ListQuery, LoadedTask, ViewedTask, ViewOptions } from '../store.js'
 import { type AgentStats, maxCounted } from '../store.js'
-import { artifactsIn, HistoryTail, headIn, inLog, tailLength, type TaskHead, viewOf, withinBudget } from '../views.js'
+import { artifactsIn, HistoryTail, headIn, inLog, type TaskHead, tailLength, viewOf, withinBudget } from '../views.js'
 import type { Session } from './session.js'
 
 type Place = [id: number, statusMs: number]
