@@ -1,13 +1,17 @@
-/** `dragoman/client` in a browser: bundled without Node modules, and run without Node globals. */
+/**
+ * Entries of the package as bundlers see them. `dragoman/client` in a browser: bundled without Node modules, and run without
+ * Node globals. Optional peers: reached by their own entries only, and loaded on use.
+ */
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { type Served, serve } from 'dragoman'
-import { type Plugin, rolldown } from 'rolldown'
+import { type ModuleInfo, type Plugin, rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrixAgent } from '../matrix/scenarios.js'
 
@@ -111,6 +115,92 @@ describe('the client, bundled for browsers', () => {
     const files = (await bundlePage()).map((each) => [each.fileName, each.type === 'chunk' ? each.code : ''])
     const seen = await runPage(Object.fromEntries(files), served.url, { dialect: 'v0.3' })
     expect(seen).toEqual({ dialect: 'v0.3', ...answers })
+  })
+})
+
+const root = resolve(import.meta.dirname, '../..')
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+
+/** Optional peers that an entry loads on use. The other peers supply types only. */
+const mcpPeers = ['@modelcontextprotocol/server', '@modelcontextprotocol/client']
+const loadedPeers: Readonly<Record<string, readonly string[]>> = {
+  './langgraph': ['@langchain/core'],
+  './mcp': mcpPeers,
+  './openai-agents': ['@openai/agents-core'],
+  // `dragoman mcp`
+  'bin/dragoman.js': mcpPeers,
+}
+
+/** The sources of all entries, and of the command line. */
+const entrySources: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(manifest.exports).flatMap(([name, place]) => {
+      const source = typeof place === 'object' ? place['dragoman-source'] : undefined
+      return source === undefined ? [] : [[name, resolve(root, source)]]
+    }),
+  ),
+  'bin/dragoman.js': join(root, 'src/cli/main.ts'),
+}
+
+type Imports = Pick<ModuleInfo, 'importedIds' | 'dynamicallyImportedIds'>
+
+/** Reads the imports of all modules of the package, with other packages left outside. */
+async function importsOfModules(): Promise<ReadonlyMap<string, Imports>> {
+  const modules = new Map<string, Imports>()
+  const built = await rolldown({
+    input: Object.values(entrySources),
+    platform: 'node',
+    external: (id) => !/^[./#]|^dragoman(\/|$)/.test(id),
+    resolve: { conditionNames: ['dragoman-source', 'node', 'import', 'default'] },
+    plugins: [
+      {
+        name: 'imports',
+        buildEnd() {
+          for (const id of this.getModuleIds()) modules.set(id, this.getModuleInfo(id) as Imports) // it has this id
+        },
+      },
+    ],
+  })
+  await built.generate({ format: 'esm' })
+  await built.close()
+  return modules
+}
+
+describe('the entries', () => {
+  let modules: ReadonlyMap<string, Imports>
+  beforeAll(async () => {
+    modules = await importsOfModules()
+  })
+
+  /** Names of the packages that the modules below an entry import. */
+  function packagesBelow(source: string, next: (imports: Imports) => readonly string[]): readonly string[] {
+    const seen = new Set<string>()
+    const waiting = [source]
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      const imports = seen.has(id) ? undefined : modules.get(id)
+      seen.add(id)
+      if (imports) waiting.push(...imports.importedIds, ...next(imports))
+    }
+    const others = [...seen].filter((id) => !id.startsWith('/') && !builtins.has(id))
+    return [...new Set(others.map((id) => /^(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? id))]
+  }
+
+  it.each(Object.entries(entrySources))('%s reaches no optional peer of another entry', (name, source) => {
+    const reached = packagesBelow(source, ({ dynamicallyImportedIds }) => dynamicallyImportedIds)
+    const allowed = [...Object.keys(manifest.dependencies), ...(loadedPeers[name] ?? [])]
+    expect(reached.filter((each) => !allowed.includes(each))).toEqual([])
+  })
+
+  it.each(Object.entries(entrySources))('%s loads optional peers on use', (_, source) => {
+    const peers = Object.keys(manifest.peerDependencies)
+    expect(packagesBelow(source, () => []).filter((each) => peers.includes(each))).toEqual([])
   })
 })
 

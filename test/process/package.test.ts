@@ -1,31 +1,59 @@
 /** Packs the package, installs it in another folder and runs it there; and counts the modules that programs load. */
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { builtLibrary, startServer, temporaryFolder } from './server-process.js'
 
 const root = resolve(import.meta.dirname, '../..')
 const command = join(root, 'bin/dragoman.js')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
 
 describe('the packed package', () => {
+  let folder: string
+  let tarball: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'dragoman-pack-'))
+    execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder], { cwd: root })
+    tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  /** Installs the package beside others. Links them, so that the test does not use the npm registry. */
+  function install(app: string, packages: readonly string[]): string {
+    const modules = join(folder, app, 'node_modules')
+    mkdirSync(modules, { recursive: true })
+    for (const name of packages) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true })
+      symlinkSync(join(root, 'node_modules', name), join(modules, name))
+    }
+    mkdirSync(join(modules, 'dragoman'))
+    execFileSync('tar', ['-xzf', join(folder, tarball), '--strip-components=1', '-C', join(modules, 'dragoman')])
+    return modules
+  }
+
   it('can be installed elsewhere and serves the agent of the README', { timeout: 120_000 }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'dragoman-pack-'))
-    try {
-      execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder], { cwd: root })
-      const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))
-      // Links the installed dependencies, so that the test does not use the npm registry.
-      const modules = join(folder, 'app', 'node_modules')
-      mkdirSync(modules, { recursive: true })
-      execFileSync('tar', ['-xzf', join(folder, tarball ?? '')], { cwd: folder })
-      for (const name of readdirSync(join(root, 'node_modules'))) {
-        if (!name.startsWith('.')) symlinkSync(join(root, 'node_modules', name), join(modules, name))
-      }
-      execFileSync('mv', [join(folder, 'package'), join(modules, 'dragoman')])
-      const program = `
+    const modules = install(
+      'app',
+      readdirSync(join(root, 'node_modules')).filter((name) => !name.startsWith('.')),
+    )
+    const program = `
         import { agent, serve } from 'dragoman'
         const shout = agent('Shout', async function* ({ text }) {
           yield text.toUpperCase()
@@ -35,23 +63,118 @@ describe('the packed package', () => {
         const answer = await fetch(url + 'message:send', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) })
         console.log((await answer.json()).task.artifacts[0].parts[0].text)
         process.exit(0)`
-      writeFileSync(join(folder, 'app', 'agent.mjs'), program)
-      expect(await run(process.execPath, ['agent.mjs'], join(folder, 'app'))).toBe('HELLO\n')
-      const help = await run(
-        process.execPath,
-        [join(modules, 'dragoman', 'bin', 'dragoman.js'), 'serve', '--help'],
-        folder,
-      )
-      expect(help).toContain('--echo')
-      await expectInitToUseTarball(join(folder, 'app'), `../${tarball}`)
-      await expectMissingPackagesNamed(join(folder, 'app'))
-      expect(readdirSync(join(modules, 'dragoman', 'proto'))).toContain('a2a_v1.proto')
-      expect(readdirSync(join(modules, 'dragoman', 'dist'))).not.toContain('examples')
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
+    writeFileSync(join(folder, 'app', 'agent.mjs'), program)
+    expect(await run(process.execPath, ['agent.mjs'], join(folder, 'app'))).toBe('HELLO\n')
+    const help = await run(
+      process.execPath,
+      [join(modules, 'dragoman', 'bin', 'dragoman.js'), 'serve', '--help'],
+      folder,
+    )
+    expect(help).toContain('--echo')
+    await expectInitToUseTarball(join(folder, 'app'), `../${tarball}`)
+    await expectMissingPackagesNamed(join(folder, 'app'))
+    expect(readdirSync(join(modules, 'dragoman', 'proto'))).toContain('a2a_v1.proto')
+    expect(readdirSync(join(modules, 'dragoman', 'dist'))).not.toContain('examples')
+  })
+
+  it('loads without optional peers, whose absence is named on use', { timeout: 60_000 }, async () => {
+    install(
+      'bare',
+      productionPackages().flatMap(({ name, isNested }) => (isNested ? [] : [name])),
+    )
+    const app = join(folder, 'bare')
+    const entries = Object.keys(manifest.exports).filter((name) => !/[*]|package\.json/.test(name))
+    const loading = `
+      const failed = []
+      for (const entry of ${JSON.stringify(entries.map((name) => join('dragoman', name)))})
+        await import(entry).catch(({ message }) => failed.push([entry, message]))
+      console.log(JSON.stringify(failed))`
+    writeFileSync(join(app, 'load.mjs'), loading)
+    expect(JSON.parse(await run(process.execPath, ['load.mjs'], app))).toEqual([])
+    for (const [code, feature, name] of peerUses) {
+      const program = `
+        import { agent, connect } from 'dragoman'
+        import { createHandler } from 'dragoman/server'
+        const handler = await createHandler(agent('Shout', async function* () { yield 'HI' }))
+        const client = await connect(handler)
+        ${code}`
+      writeFileSync(join(app, 'use.mjs'), program)
+      const expected = `Error: ${feature} needs the package \`${name}\`; run \`npm install ${name}\`\n`
+      await expect(run(process.execPath, ['use.mjs'], app), name).rejects.toThrow(expected)
     }
   })
+
+  it('stays small: installed packages and their bytes', () => {
+    const modules = install('size', [])
+    const installed = productionPackages()
+    const bytes = installed.reduce((sum, { path }) => sum + bytesIn(path), bytesIn(join(modules, 'dragoman')))
+    expect(installed.length).toBeLessThanOrEqual(maxPackages)
+    expect(bytes / 2 ** 20).toBeLessThanOrEqual(maxMegabytes)
+    const names = installed.map(({ name }) => name)
+    const peers = Object.keys(manifest.peerDependencies)
+    expect(names.filter((name) => peers.includes(name) || ['openai', 'zod'].includes(name))).toEqual([])
+  })
 })
+
+/** Packages that an installation without optional peers adds, and their size with that of this package. */
+const maxPackages = 88
+const maxMegabytes = 56
+
+/** Uses of optional peers: the code, the subject of the error, and the missing package. */
+const peerUses: readonly (readonly [string, string, string])[] = [
+  [
+    "const { asTools } = await import('dragoman/langgraph'); await asTools(client)",
+    'asTools of dragoman/langgraph',
+    '@langchain/core',
+  ],
+]
+
+interface InstalledPackage {
+  readonly name: string
+  readonly path: string
+  /** Inside another package, which has another version of it. */
+  readonly isNested: boolean
+}
+
+interface Lockfile {
+  readonly packages: Readonly<Record<string, LockEntry>>
+}
+
+interface LockEntry {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+/** The packages that users of this package install, by the lockfile; optional ones for this platform only. */
+function productionPackages(): readonly InstalledPackage[] {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lockfile
+  const placeOf = (name: string, from: string): string | undefined => {
+    const place = join(from, 'node_modules', name)
+    if (packages[place]) return place
+    return from === '' ? undefined : placeOf(name, from.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, ''))
+  }
+  const found = new Map<string, InstalledPackage>()
+  const waiting = ['']
+  for (let from = waiting.pop(); from !== undefined; from = waiting.pop()) {
+    const { dependencies = {}, optionalDependencies = {} } = packages[from] ?? {}
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const place = placeOf(name, from)
+      if (place === undefined || found.has(place) || !existsSync(join(root, place))) continue
+      found.set(place, { name, path: join(root, place), isNested: place !== join('node_modules', name) })
+      waiting.push(place)
+    }
+  }
+  return [...found.values()]
+}
+
+/** Bytes of the files of a package, without packages inside it. */
+function bytesIn(path: string): number {
+  return readdirSync(path, { withFileTypes: true }).reduce((sum, entry) => {
+    if (entry.name === 'node_modules') return sum
+    const place = join(path, entry.name)
+    return sum + (entry.isDirectory() ? bytesIn(place) : statSync(place).size)
+  }, 0)
+}
 
 const unusedPackages = [
   ...[
