@@ -71,7 +71,7 @@ export async function cancelResponse(id: string, visit: Visit): Promise<HttpAnsw
   const before = await written(turn, pastOf(turn, visit))
   if (!before.isEnded) {
     await turn.agent.service.cancelTask({ id: turn.taskId }, { caller: visit.caller }).catch((error: unknown) => {
-      // The turn has ended meanwhile; its state tells how.
+      // The turn has ended meanwhile.
       if (!isError(error, 'TASK_NOT_CANCELABLE')) throw error
     })
   }
