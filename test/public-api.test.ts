@@ -33,7 +33,7 @@ const content = ['data', 'file', 'isInterrupted', 'isTerminal', 'text', 'textOf'
 /** Entries for other frameworks, in `src/integrations/`. */
 const integrations: Readonly<Record<string, readonly string[]>> = {
   './ai-sdk': [],
-  './mcp': ['mcpEndpoint'],
+  './mcp': ['fromMcp', 'mcpEndpoint'],
   './ag-ui': [],
   './openai': ['openAiEndpoint'],
   './langgraph': ['asNode', 'asTools', 'fromLangGraph'],
