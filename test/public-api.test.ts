@@ -32,7 +32,7 @@ const content = ['data', 'file', 'isInterrupted', 'isTerminal', 'text', 'textOf'
 
 /** Entries for other frameworks, in `src/integrations/`. */
 const integrations: Readonly<Record<string, readonly string[]>> = {
-  './ai-sdk': [],
+  './ai-sdk': ['asChatTransport', 'asModel', 'asTools', 'chatEndpoint', 'fromAiSdk'],
   './mcp': ['fromMcp', 'mcpEndpoint'],
   './ag-ui': [],
   './openai': ['openAiEndpoint'],

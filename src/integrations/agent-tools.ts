@@ -12,6 +12,7 @@ import type { SendMessageRequest } from '../model/service.js'
 import { sizeOf } from '../model/size-of.js'
 import { inputSchemaOf } from '../model/skill-schemas.js'
 import type { TaskState } from '../model/task.js'
+import { followTurn } from './follow-turn.js'
 
 /** A tool that calls an agent. */
 export interface AgentTool {
@@ -151,26 +152,10 @@ export async function* sendTurn(
   request: SendMessageRequest,
   { signal, idempotencyKey = crypto.randomUUID(), extensions }: SendTurnOptions = {},
 ): AsyncGenerator<TurnEvent, void, void> {
+  // The request is not sent if the signal has aborted before.
   signal?.throwIfAborted()
-  let { taskId } = request.message
-  const cancel = () => {
-    // Without an id there is nothing to cancel yet: the stream is read until the agent names the task.
-    if (taskId !== undefined) client.cancelTask({ id: taskId }).catch(() => undefined) // it may have ended
-  }
-  signal?.addEventListener('abort', cancel)
-  try {
-    const stream = client.sendStreamingMessage(request, { idempotencyKey, ...(extensions && { extensions }) })
-    for await (const event of readTurn(stream)) {
-      if (event.kind === 'begin' && taskId === undefined) {
-        taskId = event.taskId
-        if (signal?.aborted) cancel()
-      }
-      signal?.throwIfAborted()
-      yield event
-    }
-  } finally {
-    signal?.removeEventListener('abort', cancel)
-  }
+  const stream = client.sendStreamingMessage(request, { idempotencyKey, ...(extensions && { extensions }) })
+  yield* followTurn(client, readTurn(stream), { taskId: request.message.taskId, signal })
 }
 
 /** The output of a turn so far. */

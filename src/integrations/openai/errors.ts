@@ -1,29 +1,7 @@
 /** Errors in the format of OpenAI's API: `{ error: { message, type, param, code } }`. */
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { type HttpAnswer, jsonHeaders } from '../../transports/exchange.js'
-
-/** The statuses decide which class of error the official clients throw. */
-const statuses: Readonly<Record<ErrorCode, number>> = {
-  TASK_NOT_FOUND: 404,
-  TASK_NOT_CANCELABLE: 400,
-  PUSH_NOTIFICATION_NOT_SUPPORTED: 400,
-  UNSUPPORTED_OPERATION: 400,
-  CONTENT_TYPE_NOT_SUPPORTED: 400,
-  INVALID_AGENT_RESPONSE: 502,
-  EXTENDED_AGENT_CARD_NOT_CONFIGURED: 400,
-  EXTENSION_SUPPORT_REQUIRED: 400,
-  VERSION_NOT_SUPPORTED: 400,
-  PARSE_ERROR: 400,
-  INVALID_REQUEST: 400,
-  METHOD_NOT_FOUND: 404,
-  INVALID_PARAMS: 400,
-  INTERNAL_ERROR: 500,
-  UNAUTHENTICATED: 401,
-  PERMISSION_DENIED: 403,
-  RATE_LIMITED: 429,
-  PAYLOAD_TOO_LARGE: 413,
-  UNAVAILABLE: 503,
-}
+import { httpStatuses } from '../http-statuses.js'
 
 /** The words that OpenAI uses for these statuses. */
 const codes: Readonly<Record<number, string>> = {
@@ -106,7 +84,7 @@ function factsOf(error: A2AError): ApiFacts {
 }
 
 function statusOf(error: A2AError): number {
-  return factsOf(error).status ?? statuses[error.code]
+  return factsOf(error).status ?? httpStatuses[error.code]
 }
 
 function typeOf(status: number): string {

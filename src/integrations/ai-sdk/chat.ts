@@ -1,0 +1,137 @@
+/**
+ * Chats of the AI SDK on tasks: the id of a chat is the contextId, each turn is a step of a message, and a reload replays the
+ * last message from the log. Callers see only their own tasks, so chats with the same id are separate.
+ */
+import type { UIMessageChunk } from 'ai'
+import type { ClientOperations } from '../../client/agent-client.js'
+import { readTurn, type TurnEvent } from '../../client/read-turn.js'
+import { approvalIds, approvals, readResponse } from '../../model/approvals.js'
+import { A2AError } from '../../model/errors.js'
+import type { Message } from '../../model/message.js'
+import { type JsonValue, textOf } from '../../model/part.js'
+import type { StreamItem } from '../../model/service.js'
+import { steps } from '../../model/steps.js'
+import { isInterrupted, isTerminal, type Task } from '../../model/task.js'
+import { usage } from '../../model/usage.js'
+import { type ChatRequest, chatMessageOf, markOf } from './chat-message.js'
+import { ChunkEncoder } from './chunks.js'
+
+/** The operations that chats use: those of a client, or of a service for one caller. */
+export type ChatAgent = Pick<
+  ClientOperations,
+  'sendStreamingMessage' | 'subscribeToTask' | 'getTask' | 'listTasks' | 'cancelTask'
+>
+
+const extensions = [steps.uri, usage.uri, approvals.uri]
+
+/** Wraps the events of a turn, for example to cancel the task. */
+type Follow = (events: AsyncIterable<TurnEvent>, taskId: string | undefined) => AsyncIterable<TurnEvent>
+const justRead: Follow = (events) => events
+
+/** Sends the last message of the page and yields the answer. Throws `A2AError` for requests that cannot be sent. */
+export async function* sendChat(
+  agent: ChatAgent,
+  request: ChatRequest,
+  follow: Follow = justRead,
+): AsyncGenerator<UIMessageChunk, void, void> {
+  const { message, taskId, isAnswer, continued, decisions } = chatMessageOf(request)
+  const isWaiting = taskId !== undefined && (await waits(agent, taskId))
+  if (isAnswer && !isWaiting) throw new A2AError('UNSUPPORTED_OPERATION', 'The question is not open any more')
+  const sent = isWaiting ? { ...message, taskId } : message
+  const encoder = new ChunkEncoder(continued)
+  const stream = agent.sendStreamingMessage({ message: sent }, { extensions })
+  for await (const event of follow(readTurn(stream), isWaiting ? taskId : undefined)) {
+    yield* encoder.encode(event)
+    if (event.kind === 'begin' && decisions) yield* encoder.decide(decisions)
+  }
+}
+
+/** A task that cannot be seen is refused by the send. */
+async function waits(agent: ChatAgent, id: string): Promise<boolean> {
+  const { status } = await agent.getTask({ id, historyLength: 0 })
+  return isInterrupted(status.state)
+}
+
+/** The newest task of a chat; undefined if there is none. */
+export async function newestTask(agent: ChatAgent, chatId: string): Promise<string | undefined> {
+  const { tasks } = await agent.listTasks({ contextId: chatId, pageSize: 1, historyLength: 0 })
+  return tasks[0]?.id
+}
+
+/** Cancels the task of a chat, if it has not ended. */
+export async function stopChat(agent: ChatAgent, chatId: string): Promise<void> {
+  const id = await newestTask(agent, chatId)
+  if (id === undefined) return
+  const { status } = await agent.getTask({ id, historyLength: 0 })
+  if (!isTerminal(status.state)) await agent.cancelTask({ id })
+}
+
+/** Yields the last message of a chat from its beginning, and follows it until the turn ends. */
+export async function* resumeChat(
+  agent: ChatAgent,
+  taskId: string,
+  follow: Follow = justRead,
+): AsyncGenerator<UIMessageChunk, void, void> {
+  const task = await agent.getTask({ id: taskId })
+  const { history = [] } = task
+  const sent = history.filter(({ role }) => role === 'ROLE_USER')
+  const last = Math.max(sent.length, 1)
+  let turn = last
+  while (turn > 1 && markOf(sent[turn - 1] as Message).continues) turn -= 1
+  const encoder = new ChunkEncoder()
+  for (; turn <= last; turn++) {
+    const answer = sent[turn] // the message of the next turn
+    for await (const event of follow(turnOf(agent, task, turn, turn < last), taskId)) {
+      const chunks = encoder.encode(event)
+      // Only the last turn finishes the message.
+      yield* answer && turn < last ? chunks.filter(({ type }) => type !== 'finish') : chunks
+    }
+    if (answer && turn < last) yield* answered(encoder, history, answer)
+  }
+}
+
+/** The events of one turn, from the log or, if the agent keeps none, from the task. */
+async function* turnOf(
+  agent: ChatAgent,
+  task: Task,
+  turn: number,
+  isPast: boolean,
+): AsyncGenerator<TurnEvent, void, void> {
+  const { id, status } = task
+  let after = 0
+  for (let isOver = false; !isOver; ) {
+    isOver = true
+    try {
+      const stream = agent.subscribeToTask({ id }, { resumeAfter: 0, extensions })
+      for await (const event of readTurn(stream, { turn, after })) {
+        yield event
+        if (event.kind !== 'auth' || event.seq === undefined) continue
+        // The credential has come: the same turn goes on.
+        isOver = !isPast && status.state === 'TASK_STATE_AUTH_REQUIRED'
+        after = event.seq
+      }
+    } catch (error) {
+      // Agents of other vendors refuse subscriptions to ended tasks.
+      if (!(error instanceof A2AError) || !isTerminal(status.state) || after > 0) throw error
+      yield* readTurn(only({ event: { task } }), { turn })
+    }
+  }
+}
+
+async function* only(item: StreamItem): AsyncGenerator<StreamItem, void, void> {
+  yield item
+}
+
+/** Shows an answer of the history in the message that asked. */
+function answered(encoder: ChunkEncoder, history: readonly Message[], answer: Message): UIMessageChunk[] {
+  const question = history[history.indexOf(answer) - 1]
+  const ids = question?.role === 'ROLE_AGENT' ? approvalIds(question) : undefined
+  const response = ids && readResponse(ids, answer)
+  if (response && 'decisions' in response) return encoder.decide(response.decisions)
+  return encoder.answer(outputOf(answer))
+}
+
+function outputOf({ parts }: Message): JsonValue {
+  for (const part of parts) if ('data' in part) return part.data
+  return textOf(parts)
+}
