@@ -1,12 +1,18 @@
 /** Public functions refuse misspelt options, with the name that was probably meant, and values of the wrong kind. */
 import * as main from 'dragoman'
+import * as agUi from 'dragoman/ag-ui'
+import * as aiSdk from 'dragoman/ai-sdk'
 import * as auth from 'dragoman/auth'
 import * as client from 'dragoman/client'
 import * as consoleEntry from 'dragoman/console'
 import * as dialects from 'dragoman/dialects'
 import * as engine from 'dragoman/engine'
+import * as langgraph from 'dragoman/langgraph'
+import * as mcp from 'dragoman/mcp'
 import * as model from 'dragoman/model'
 import * as net from 'dragoman/net'
+import * as openai from 'dragoman/openai'
+import * as openaiAgents from 'dragoman/openai-agents'
 import * as orchestrator from 'dragoman/orchestrator'
 import * as registry from 'dragoman/registry'
 import * as server from 'dragoman/server'
@@ -103,8 +109,27 @@ const serving: readonly Mistake[] = [
   mistake('serve.register', 'tag', 'tags', () => main.serve(shout, { register: given({ url, tag: [] }) })),
 ]
 
+const integrations: Readonly<Record<string, readonly Mistake[]>> = {
+  asNode: [mistake('asNode', 'ouput', 'output', () => langgraph.asNode(url, given({ ouput: () => ({}) })))],
+  fromLangGraph: [
+    mistake('fromLangGraph', 'result', 'results', () =>
+      langgraph.fromLangGraph(given({}), { name: 'X' }, given({ result: [] })),
+    ),
+  ],
+  mcpEndpoint: [mistake('mcpEndpoint', 'waitMS', 'waitMs', () => mcp.mcpEndpoint(given({ waitMS: 1 })))],
+  openAiEndpoint: [
+    mistake('openAiEndpoint', 'contextHeader', 'contextHeaders', () =>
+      openai.openAiEndpoint(given({ contextHeader: [] })),
+    ),
+  ],
+}
+
 const functions: Readonly<Record<string, readonly Mistake[]>> = {
   ...schemes,
+  ...integrations,
+  approve: [mistake('approve', 'arg', 'args', () => main.approve([given({ id: '1', name: 'pay', arg: {} })]))],
+  extension: [mistake('extension', 'keys', 'key', () => main.extension(given({ uri: 'urn:x', keys: 'x' })))],
+  readTurn: [mistake('readTurn', 'continue', 'continues', () => client.readTurn(given([]), given({ continue: true })))],
   ...authoring,
   MemoryStore: [mistake('MemoryStore', 'maxByte', 'maxBytes', () => new main.MemoryStore(given({ maxByte: 1 })))],
   createGuardedDialer: [
@@ -220,6 +245,7 @@ const without: readonly string[] = [
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
   ...['schemaOf', 'fileResolver', 'staticResolver', 'basicCredential', 'bearerCredential'],
   ...['bindingsOf', 'chosenDialects', 'findDialect', 'hasTasks'],
+  ...['answerApproval', 'asTools', 'fromJsonSchema', 'step'],
 ]
 
 function invalid(owner: string, problem: string, write: string, call: () => unknown): Mistake {
@@ -421,7 +447,8 @@ describe('options that copies would lose', () => {
 describe('unknown options', () => {
   it('are tried on every public function', () => {
     const servers = [main, server, auth, registry, consoleEntry, orchestrator]
-    const entries = [...servers, model, client, dialects, engine, net, postgres, simple, sqlite]
+    const others = [agUi, aiSdk, langgraph, mcp, openai, openaiAgents]
+    const entries = [...servers, ...others, model, client, dialects, engine, net, postgres, simple, sqlite]
     // Beside them: `./testing`, `./proto/*` and `./package.json`.
     expect(Object.keys(manifest.exports)).toHaveLength(entries.length + 3)
     const names = entries.flatMap((entry) =>

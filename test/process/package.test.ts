@@ -95,8 +95,8 @@ describe('the packed package', () => {
       const program = `
         import { agent, connect } from 'dragoman'
         import { createHandler } from 'dragoman/server'
-        const handler = await createHandler(agent('Shout', async function* () { yield 'HI' }))
-        const client = await connect(handler)
+        const shout = agent('Shout', async function* () { yield 'HI' })
+        const client = await connect(await createHandler(shout))
         ${code}`
       writeFileSync(join(app, 'use.mjs'), program)
       const expected = `Error: ${feature} needs the package \`${name}\`; run \`npm install ${name}\`\n`
@@ -122,6 +122,14 @@ const maxMegabytes = 56
 
 /** Uses of optional peers: the code, the subject of the error, and the missing package. */
 const peerUses: readonly (readonly [string, string, string])[] = [
+  [
+    `const { mcpEndpoint } = await import('dragoman/mcp')
+     const served = await createHandler(shout, { endpoints: [mcpEndpoint()], log: ({ error }) => console.error(\`\${error}\`) })
+     const { status } = await served.fetch(new Request('http://localhost/mcp', { method: 'POST' }))
+     process.exit(status === 500 ? 1 : 0)`,
+    'The MCP endpoint',
+    '@modelcontextprotocol/server',
+  ],
   [
     "const { asTools } = await import('dragoman/langgraph'); await asTools(client)",
     'asTools of dragoman/langgraph',

@@ -1,7 +1,17 @@
 /** Other protocols in front of the agents of a port. */
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
-import { A2AError, agent, apiKey, bearer, oidc, type ServeOptions, serve } from 'dragoman'
+import {
+  A2AError,
+  type AgentService,
+  agent,
+  apiKey,
+  bearer,
+  oidc,
+  type ServeOptions,
+  type StreamItem,
+  serve,
+} from 'dragoman'
 import { withFlows, withScopes } from 'dragoman/auth'
 import {
   type AuditEntry,
@@ -366,6 +376,69 @@ describe('endpoints', () => {
       for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
         text += new TextDecoder().decode(next.value)
       expect(text).toMatch(/data: one\n\n$/)
+    })
+
+    it('only as fast as they are read', async () => {
+      let pulled = 0
+      const piece = 'x'.repeat(64 * 1024)
+      const fast = lines((_, { stream }) =>
+        stream(
+          events(
+            (async function* () {
+              for (;;) {
+                pulled += 1
+                yield piece
+              }
+            })(),
+          ),
+        ),
+      )
+      await using served = await audited(fast)
+      const reader = (await served.fetch(at('/lines'))).body?.getReader()
+      await reader?.read()
+      for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+      expect(pulled).toBeLessThan(10)
+      await reader?.cancel()
+    })
+
+    it('the rest of a task to a caller that returns', async () => {
+      const go = gate()
+      const slow = agent('Slow', async function* () {
+        yield 'one '
+        await go.opened
+        yield 'two'
+      })
+      const following = lines(({ query }, { caller, services, signal, stream }) => {
+        const service = services.get('Slow') as AgentService // the only agent
+        const wanted = new URLSearchParams(query)
+        const id = wanted.get('task')
+        const { opened, open: onOpen } = gate()
+        const items =
+          id === null
+            ? service.sendStreamingMessage({ message: message('go') }, { caller, signal })
+            : service.subscribeToTask({ id }, { caller, signal, onOpen, resumeAfter: Number(wanted.get('after')) })
+        const encode = ({ event, seq }: StreamItem) => `data: ${JSON.stringify({ event, seq })}\n\n`
+        return stream<StreamItem>({ items, opened, encode, encodeError: ({ code }) => code })
+      })
+      const handler = await createHandler(slow, { endpoints: [following] })
+      const left = (await handler.fetch(at('/lines'))).body?.getReader()
+      let text = ''
+      while (!text.includes('"one "')) text += new TextDecoder().decode((await left?.read())?.value)
+      await left?.cancel()
+      const seen = text
+        .trim()
+        .split('\n\n')
+        .map((line) => JSON.parse(line.slice('data: '.length)))
+      const { id } = seen[0].event.task
+      const returned = await handler.fetch(at(`/lines?task=${id}&after=${seen.at(-1).seq}`))
+      go.open()
+      const rest = await returned.text()
+      expect(rest).toContain('"two"')
+      expect(rest).toContain('TASK_STATE_COMPLETED')
+      expect(rest).not.toContain('"one "')
+      const missing = await handler.fetch(at('/lines?task=unknown&after=1'))
+      expect(await missing.text()).toMatch(/^TASK_NOT_FOUND/)
+      await handler.close()
     })
 
     it('nothing if they answer otherwise', async () => {
