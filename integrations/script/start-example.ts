@@ -49,7 +49,7 @@ export async function startExample(
   return { url, [Symbol.asyncDispose]: stop }
 }
 
-async function freePort(): Promise<string> {
+export async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
