@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { serve as serveHono, type ServerType } from '@hono/node-server'
+import { type ServerType, serve as serveHono } from '@hono/node-server'
 import { A2AAgent } from '@mastra/core/a2a'
 import { Agent } from '@mastra/core/agent'
 import { Mastra } from '@mastra/core/mastra'
@@ -30,7 +30,9 @@ for (const protocolVersion of ['0.3', '1.0'] as const) {
     ask: async () => expect((await agent().generate('hello')).text).toBe('HELLO'),
     stream: async () => {
       const { fullStream } = await agent().stream('count')
-      const words = (await eventsOf(fullStream)).flatMap((each) => (each.type === 'text-delta' ? [each.payload.text] : []))
+      const words = (await eventsOf(fullStream)).flatMap((each) =>
+        each.type === 'text-delta' ? [each.payload.text] : [],
+      )
       expect(words).toEqual(['one ', 'two ', 'three'])
     },
     question: async () => {
@@ -73,15 +75,7 @@ const parrot = {
     const content = await contentFor(prompt, abortSignal)
     const parts = [
       { type: 'stream-start' as const, warnings: [] },
-      ...content.flatMap((part) =>
-        part.type === 'tool-call'
-          ? [part]
-          : [
-              { type: 'text-start' as const, id: 't' },
-              ...part.text.split(/(?<= )/).map((delta) => ({ type: 'text-delta' as const, id: 't', delta })),
-              { type: 'text-end' as const, id: 't' },
-            ],
-      ),
+      ...content.flatMap(streamParts),
       { type: 'finish' as const, finishReason: content[0]?.type === 'tool-call' ? 'tool-calls' : 'stop', usage },
     ]
     const stream = new ReadableStream({
@@ -94,16 +88,26 @@ const parrot = {
   },
 }
 
+function streamParts(part: Content): readonly object[] {
+  if (part.type === 'tool-call') return [part]
+  const deltas = part.text.split(/(?<= )/).map((delta) => ({ type: 'text-delta', id: 't', delta }))
+  return [{ type: 'text-start', id: 't' }, ...deltas, { type: 'text-end', id: 't' }]
+}
+
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
 
-async function contentFor(prompt: Prompt['prompt'], abortSignal?: AbortSignal) {
+type Content =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'tool-call'; readonly toolCallId: string; readonly toolName: string; readonly input: string }
+
+async function contentFor(prompt: Prompt['prompt'], abortSignal?: AbortSignal): Promise<readonly Content[]> {
   const last = prompt.at(-1)
   const parts = (Array.isArray(last?.content) ? last.content : []) as readonly PromptPart[]
-  if (last?.role === 'tool') return [{ type: 'text' as const, text: 'paid' }]
+  if (last?.role === 'tool') return [{ type: 'text', text: 'paid' }]
   const text = parts.map((part) => part.text ?? part.mediaType ?? '').join('')
-  if (text === 'suit') return [{ type: 'tool-call' as const, toolCallId: 'c1', toolName: 'pay', input: '{}' }]
+  if (text === 'suit') return [{ type: 'tool-call', toolCallId: 'c1', toolName: 'pay', input: '{}' }]
   if (text === 'sew') await new Promise((resolve) => abortSignal?.addEventListener('abort', resolve))
-  return [{ type: 'text' as const, text }]
+  return [{ type: 'text', text }]
 }
 
 let server: ServerType
@@ -117,7 +121,13 @@ beforeAll(async () => {
     requireApproval: true,
     execute: async () => ({ paid: true }),
   })
-  const agent = new Agent({ id: 'parrot', name: 'Parrot', instructions: 'Repeat', model: parrot as never, tools: { pay } })
+  const agent = new Agent({
+    id: 'parrot',
+    name: 'Parrot',
+    instructions: 'Repeat',
+    model: parrot as never,
+    tools: { pay },
+  })
   const mastra = new Mastra({ agents: { parrot: agent }, logger: false, storage: new InMemoryStore() })
   const app = new Hono()
   await new MastraServer({ app, mastra, taskStore: new InMemoryTaskStore() }).init()
@@ -159,7 +169,10 @@ interop('@mastra/core 1.71.0 and @mastra/hono 1.7.9: Dragoman calls `MastraServe
     reason,
     check: async () => {
       const url = `${address}/a2a/parrot`
-      const card = { ...client.card, supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }
+      const card = {
+        ...client.card,
+        supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      }
       await using pinned = await connect(card)
       await expect(pinned.ask('hello')).rejects.toThrow('HTTP 400')
     },

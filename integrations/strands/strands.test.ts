@@ -1,6 +1,6 @@
+import { Agent, type BaseModelConfig, type Message, Model, type ModelStreamEvent } from '@strands-agents/sdk'
 import { A2AAgent, A2AStreamUpdateEvent } from '@strands-agents/sdk/a2a'
 import { A2AExpressServer } from '@strands-agents/sdk/a2a/express'
-import { Agent, type BaseModelConfig, type Message, Model, type ModelStreamEvent } from '@strands-agents/sdk'
 import { type Served, serve } from 'dragoman'
 import { type AgentClient, connect } from 'dragoman/client'
 import { afterAll, beforeAll, expect } from 'vitest'
