@@ -13,7 +13,7 @@ class AppModule {}
 Module({})(AppModule) // your module
 
 const port = Number(process.env.PORT ?? 3000)
-const app = await NestFactory.create(AppModule, { bodyParser: false, logger: false })
+const app = await NestFactory.create(AppModule, { logger: false })
 // Before `listen` and `init`: Nest answers everything else with 404 from then on.
 app.use('/a2a', expressMount(await createHandler(shout, { publicUrl: `http://localhost:${port}/a2a` })))
 await app.listen(port)
