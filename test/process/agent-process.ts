@@ -1,5 +1,6 @@
 /** Starts a built example agent in a separate process (`node dist/examples/agents/NAME.js`), on a free or a given port. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '../hostile/waiting.js'
 
@@ -18,17 +19,19 @@ export interface AgentProcessOptions {
   /** The folder below `examples`. Default: `agents`. */
   readonly folder?: string
   readonly port?: number
+  /** The folder in which the agent stores its files. Default: that of the repository. */
+  readonly cwd?: string
 }
 
 export async function startAgent(
   name: string,
-  { args = [], env = {}, folder = 'agents', port = 0 }: AgentProcessOptions = {},
+  { args = [], env = {}, folder = 'agents', port = 0, cwd = root }: AgentProcessOptions = {},
 ): Promise<AgentProcess> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [`dist/examples/${folder}/${name}.js`, '--port', String(port), ...args],
+    [join(root, `dist/examples/${folder}/${name}.js`), '--port', String(port), ...args],
     {
-      cwd: root,
+      cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NO_COLOR: '1', ...env },
     },
