@@ -34,7 +34,7 @@ const content = ['data', 'file', 'isInterrupted', 'isTerminal', 'text', 'textOf'
 const integrations: Readonly<Record<string, readonly string[]>> = {
   './ai-sdk': ['asChatTransport', 'asModel', 'asTools', 'chatEndpoint', 'fromAiSdk'],
   './mcp': ['fromMcp', 'mcpEndpoint'],
-  './ag-ui': [],
+  './ag-ui': ['agUiEndpoint'],
   './openai': ['openAiEndpoint'],
   './langgraph': ['asNode', 'asTools', 'fromLangGraph'],
   './openai-agents': ['asTools', 'fromOpenAiAgent'],

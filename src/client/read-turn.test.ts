@@ -135,7 +135,7 @@ test('a question has its form apart', async () => {
   const parts = [text('Which size?'), data({ hint: 1 }), { data: schema, mediaType: 'application/schema+json' }]
   const events = await read([created, status('TASK_STATE_INPUT_REQUIRED', parts), chunk('late', 'no')])
   expect(events.slice(1)).toEqual([
-    { kind: 'question', text: 'Which size?', parts: [text('Which size?'), data({ hint: 1 })], schema },
+    { kind: 'question', messageId: 'm', text: 'Which size?', parts: [text('Which size?'), data({ hint: 1 })], schema },
   ])
 })
 

@@ -235,6 +235,7 @@ class TurnReader {
       const approval = approvals.read(message)
       this.#finish({
         kind: 'question',
+        ...(message && { messageId: message.messageId }),
         text,
         parts: schema ? parts.filter((part) => !('data' in part) || part.mediaType !== schemaMediaType) : parts,
         ...(schema && { schema }),

@@ -37,6 +37,8 @@ export type TurnEventBody =
   /** The agent waits for an answer; the last event. */
   | {
       readonly kind: 'question'
+      /** The id of the message that asks. */
+      readonly messageId?: string
       readonly text: string
       /** The parts of the question, without its form. */
       readonly parts: readonly Part[]
