@@ -457,6 +457,7 @@ describe('the architecture', () => {
   it('names dialects and protocol versions in src/dialects only', () => {
     const exempt: Readonly<Record<string, string>> = {
       'integrations/ai-sdk/chat-endpoint.ts': 'the version of another protocol',
+      'integrations/ag-ui/run-encoder.ts': 'the version of another protocol',
       'model/service.ts': 'the dialect that stores keep for calls without one',
       'registry/routes/ard.ts': 'the version of another specification',
       'server/options.ts': 'the example in an error message',

@@ -31,8 +31,8 @@ export interface ReadTurnOptions {
    */
   readonly after?: number
   /**
-   * Whether the stream is that of a message to an existing task. Some agents do not tell; the artifacts in their first task
-   * are then those of earlier turns. Default false.
+   * Whether the stream is that of a message to an existing task. Some agents do not include the history;
+   * the artifacts in their first task are then those of earlier turns. Default false.
    */
   readonly continues?: boolean
 }

@@ -22,7 +22,7 @@ export interface RunFacts {
   readonly showsMessages?: boolean
 }
 
-/** The protocol version that the endpoint speaks with clients that name theirs. */
+/** The version of AG-UI, for clients that name theirs. */
 const protocolVersion = '1.0'
 const patchMediaType = 'application/json-patch+json'
 
