@@ -110,6 +110,7 @@ const serving: readonly Mistake[] = [
 ]
 
 const integrations: Readonly<Record<string, readonly Mistake[]>> = {
+  agUiEndpoint: [mistake('agUiEndpoint', 'paths', 'path', () => agUi.agUiEndpoint(given({ paths: '/ui' })))],
   asNode: [mistake('asNode', 'ouput', 'output', () => langgraph.asNode(url, given({ ouput: () => ({}) })))],
   fromLangGraph: [
     mistake('fromLangGraph', 'result', 'results', () =>
@@ -486,6 +487,7 @@ describe('unknown options', () => {
     }
     const turns = main.agent('Turns', async function* (turn) {
       await failing(() => turn.call('Shout', 'hi', given({ taskID: 't' })))
+      await failing(() => turn.earlier(given({ limits: 3 })))
       await failing(() => turn.checkpoint('key', 1, given({ fromReserv: true })))
       yield 'done'
     })
@@ -503,6 +505,7 @@ describe('unknown options', () => {
     }
     expect(messages).toEqual([
       'Unknown option of turn.call: taskID. Did you mean `taskId`?',
+      'Unknown option of turn.earlier: limits. Did you mean `limit`?',
       'Unknown option of turn.checkpoint: fromReserv. Did you mean `fromReserve`?',
       'Unknown option of the step one: retrys. Did you mean `retry`?',
       'Unknown option of the step two.retry: attempt. Did you mean `attempts`?',

@@ -278,10 +278,14 @@ export class RunningTurn implements Turn<unknown> {
     return this.#trace.tracestate
   }
 
-  earlier(options: EarlierOptions = {}): Promise<readonly Task[]> {
+  earlier(options?: EarlierOptions): Promise<readonly Task[]> {
+    return this.#logged(this.#earlier(options))
+  }
+
+  async #earlier(options: EarlierOptions = {}): Promise<readonly Task[]> {
     const { taskId: id, tenant, caller } = this.#scope
     assertOptions('turn.earlier', options, { limit: true } satisfies NamesOf<EarlierOptions>)
-    return this.#logged(this.#deps.earlier({ id, contextId: this.contextId, tenant, owner: caller.id }, options))
+    return await this.#deps.earlier({ id, contextId: this.contextId, tenant, owner: caller.id }, options)
   }
 
   call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {
