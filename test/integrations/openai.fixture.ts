@@ -35,6 +35,7 @@ export function tailor() {
   const release = gate()
   const started: string[] = []
   const canceled: string[] = []
+  const finished: string[] = []
   const seen: { readonly text: string; readonly parts: readonly object[]; readonly metadata: unknown }[] = []
   const made: Agent = agent({ name: 'Tailor', description: 'Makes suits' }, async function* (turn) {
     const { text, message, history, signal } = turn
@@ -82,12 +83,13 @@ export function tailor() {
         yield 'Half a suit'
         await Promise.race([release.opened, new Promise((resolve) => signal.addEventListener('abort', resolve))])
         yield ', then the rest'
+        finished.push(turn.task.id)
         return
       default:
         yield `You said: ${text}`
     }
   })
-  return { agent: made, release, started, canceled, seen }
+  return { agent: made, release, started, canceled, finished, seen }
 }
 
 export type Tailor = ReturnType<typeof tailor>

@@ -39,6 +39,8 @@ const labels: Readonly<Record<EntryRole, string>> = {
 /** Characters of a transcript, files included. Older messages are left out; the newest one never is. */
 const maxTranscriptCharacters = 1_000_000
 const maxUrlCharacters = 8_192
+/** The text of a data URL before its comma. */
+const maxMediaTypeCharacters = 256
 
 /** Reads a list of messages: `messages`, or `input` of a response. */
 export function readEntries(list: JsonValue | undefined, param: string): readonly Entry[] {
@@ -125,11 +127,11 @@ function refuseFileId({ file_id: id }: Struct, param: string): void {
 }
 
 function dataUrlPart(url: string, param: string): RawPart {
-  const comma = url.indexOf(',')
+  const comma = url.slice(0, maxMediaTypeCharacters).indexOf(',')
   const [mediaType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).split(';')
   if (comma < 0 || parameters.at(-1) !== 'base64') throw invalidParam(param, 'must be a data URL with base64')
   const raw = base64In(url.slice(comma + 1), param)
-  return mediaType === '' ? { raw } : { raw, mediaType: clip(mediaType) }
+  return mediaType === '' ? { raw } : { raw, mediaType }
 }
 
 function urlPart(url: string, param: string): Part {

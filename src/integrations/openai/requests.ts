@@ -81,8 +81,8 @@ export function readResponseRequest(json: JsonValue): ResponseRequest {
 
 /** The id of a conversation: that of the A2A context. */
 export function conversationId(text: string, param: string): string {
-  if (text === '' || text.length > maxConversationCharacters)
-    throw invalidParam(param, `must have from 1 to ${maxConversationCharacters} characters`)
+  if (text === '' || text.length > maxConversationCharacters || /\p{Cc}/u.test(text))
+    throw invalidParam(param, `must have from 1 to ${maxConversationCharacters} printable characters`)
   return text
 }
 

@@ -33,14 +33,18 @@ async function written(turn: StartedTurn, events: AsyncIterable<TurnEvent>): Pro
 export async function responseStream(turn: StartedTurn, visit: Visit, startingAfter = -1): Promise<HttpAnswer> {
   const { caller, signal } = visit
   const writer = new ResponseWriter(turn)
+  let onOpen = () => {}
+  const opened = new Promise<void>((resolve) => {
+    onOpen = resolve
+  })
   async function* events(): AsyncGenerator<ResponseEvent, void, void> {
-    for await (const event of followTurn(turn, { caller, signal }))
+    for await (const event of followTurn(turn, { caller, signal, onOpen }))
       for (const each of writer.write(event)) if (each.sequence_number > startingAfter) yield each
   }
   return await visit.stream({
     items: events(),
     // The rest of a turn may begin much later.
-    opened: Promise.resolve(),
+    opened,
     encode: (event) => frame(JSON.stringify(event), undefined, event.type),
     encodeError: (error) => frame(JSON.stringify(errorEvent(error, writer.lastSequence)), undefined, 'error'),
   })

@@ -6,7 +6,7 @@
  */
 import { readTurn, type TurnEvent } from '../../client/read-turn.js'
 import { approvals } from '../../model/approvals.js'
-import { A2AError, type ErrorCode } from '../../model/errors.js'
+import { A2AError, clip, type ErrorCode } from '../../model/errors.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import type { CallContext, StreamItem } from '../../model/service.js'
@@ -50,11 +50,8 @@ function tagOf(name: string): string {
 export function agentNamed(model: string, { agents }: Visit): VisitedAgent {
   const agent = agents.get(model)
   if (agent) return agent
-  throw new ApiError('INVALID_PARAMS', 'The model does not exist: use the name of an agent, see GET /v1/models', {
-    status: 404,
-    param: 'model',
-    code: 'model_not_found',
-  })
+  const message = `Model not found: ${clip(model)}. Models are the names of agents, see GET /v1/models`
+  throw new ApiError('INVALID_PARAMS', message, { status: 404, param: 'model', code: 'model_not_found' })
 }
 
 /** The destination of a message: a new task, or the open question of a task. */
@@ -203,19 +200,23 @@ export function sentIn({ history = [] }: Task, turn: number): Message | undefine
   return history.find(({ messageId, role }) => role === 'ROLE_USER' && messageId.startsWith(`msg_${turn}_`))
 }
 
-/** Reads a turn from its beginning. Every reader of a turn gets the same events. */
-export function followTurn(ref: TurnRef, context: CallContext): AsyncIterable<TurnEvent> {
-  return readTurn(readLog(ref, context), { turn: ref.turn })
+/**
+ * Reads a turn from its beginning, so every reader gets the same events. Ends early if the reader has left, or with
+ * `untilNow`; otherwise throws `UNAVAILABLE` if the server closes the stream.
+ */
+export async function* followTurn(ref: TurnRef, context: CallContext): AsyncGenerator<TurnEvent, void, void> {
+  try {
+    yield* readTurn(readLog(ref, context), { turn: ref.turn })
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error
+    if (context.untilNow || context.signal?.aborted) return
+    throw new ApiError('UNAVAILABLE', 'The stream has ended, but the turn goes on: retrieve its response')
+  }
 }
 
 /** The events of a turn so far. */
-export async function* pastOf(ref: TurnRef, { caller }: Visit): AsyncGenerator<TurnEvent, void, void> {
-  try {
-    yield* followTurn(ref, { caller, untilNow: true })
-  } catch (error) {
-    // The turn goes on.
-    if (!(error instanceof TransportError)) throw error
-  }
+export function pastOf(ref: TurnRef, { caller }: Visit): AsyncIterable<TurnEvent> {
+  return followTurn(ref, { caller, untilNow: true })
 }
 
 /** Finds the turn of a response id. Throws unless the caller may see it. */
