@@ -78,8 +78,19 @@ const authoring: Readonly<Record<string, readonly Mistake[]>> = {
   apiKeyCredential: [
     mistake('apiKeyCredential', 'nmae', 'name', () => client.apiKeyCredential('key', given({ nmae: 'X-Key' }))),
   ],
+  approve: [
+    mistake('approve', 'hnt', 'hint', () => main.approve([{ id: 'c', name: 'pay', args: {} }], given({ hnt: 'x' }))),
+    mistake('approve', 'nmae', 'name', () => main.approve([given({ id: 'c', nmae: 'pay', args: {} })])),
+  ],
   artifact: [mistake('artifact', 'apend', 'append', () => main.artifact('a', 'b', given({ apend: true })))],
   ask: [mistake('ask', 'shema', 'schema', () => main.ask('?', given({ shema: {} })))],
+  askAuth: [mistake('askAuth', 'metdata', 'metadata', () => main.askAuth('?', given({ metdata: {} })))],
+  completed: [mistake('completed', 'metdata', 'metadata', () => main.completed('x', given({ metdata: {} })))],
+  extension: [mistake('extension', 'shema', 'schema', () => main.extension(given({ uri: 'urn:x', shema: {} })))],
+  failed: [mistake('failed', 'metdata', 'metadata', () => main.failed('x', given({ metdata: {} })))],
+  rejected: [mistake('rejected', 'metdata', 'metadata', () => main.rejected('x', given({ metdata: {} })))],
+  reply: [mistake('reply', 'metdata', 'metadata', () => main.reply('x', given({ metdata: {} })))],
+  working: [mistake('working', 'extension', 'extensions', () => main.working('x', given({ extension: [] })))],
 }
 
 const handler: readonly Mistake[] = [
@@ -128,8 +139,6 @@ const integrations: Readonly<Record<string, readonly Mistake[]>> = {
 const functions: Readonly<Record<string, readonly Mistake[]>> = {
   ...schemes,
   ...integrations,
-  approve: [mistake('approve', 'arg', 'args', () => main.approve([given({ id: '1', name: 'pay', arg: {} })]))],
-  extension: [mistake('extension', 'keys', 'key', () => main.extension(given({ uri: 'urn:x', keys: 'x' })))],
   readTurn: [mistake('readTurn', 'continue', 'continues', () => client.readTurn(given([]), given({ continue: true })))],
   ...authoring,
   MemoryStore: [mistake('MemoryStore', 'maxByte', 'maxBytes', () => new main.MemoryStore(given({ maxByte: 1 })))],
@@ -240,7 +249,7 @@ const functions: Readonly<Record<string, readonly Mistake[]>> = {
 /** Functions and classes that take no options. */
 const without: readonly string[] = [
   ...['A2AError', 'AddressRefused', 'TransportError', 'RegistryError', 'StepError', 'StepResult'],
-  ...['allOf', 'withScopes', 'askAuth', 'completed', 'failed', 'rejected', 'reply', 'working'],
+  ...['allOf', 'withScopes'],
   ...['data', 'text', 'textOf', 'isAgent', 'isInterrupted', 'isTerminal', 'systemClock', 'graphOf'],
   ...['expressMount', 'fastifyMount', 'honoMount', 'nextMount', 'toNodeListener', 'validateCard', 'viewTask'],
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],

@@ -61,13 +61,13 @@ export async function connect(ref: ConnectTarget, options: ConnectOptions = {}):
   assertOptions('connect', { dialect: options.dialect }, { dialect: [...dialects.outlines.keys()] })
   assertCredentials(options.credentials)
   assertResolvers(options.resolvers)
+  const asked = extensionsIn(options)
   const warn = warnWith(options.onWarning)
   const found = await findInstances(ref, options, dialects, warn)
   const opened = await Promise.all(found.map((agent) => openInstance(agent, options, dialects, warn)))
   const instances = await instancesOf(opened, warn)
   const { agent } = instances.current
   const choice = () => instances.current.interfaces.current.choice
-  const asked = extensionsIn(options)
   const layers = await withLayers(instances.service(), { agent, choice, options, dialects })
   const service = asked.length > 0 ? withExtensions(layers, () => declaredOf(asked, instances.current)) : layers
   const close = async () => {

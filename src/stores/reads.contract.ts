@@ -8,17 +8,18 @@ import type { Task, TaskState } from '../model/task.js'
 import { append, type Check, chunk, creation, ending, key, message, status, type TestRunner } from './contract-steps.js'
 import type { CompleteStore, ListQuery, ViewOptions } from './store.js'
 
+const query = (more: Partial<ListQuery> = {}): ListQuery => ({
+  agent: 'a',
+  tenant: '',
+  owner: 'ann',
+  limit: 10,
+  history: wholeHistory,
+  includeArtifacts: false,
+  ...more,
+})
+
 export function listContract(describe: TestRunner['describe'], check: Check): void {
   describe('list', () => {
-    const query = (more: Partial<ListQuery> = {}): ListQuery => ({
-      agent: 'a',
-      tenant: '',
-      owner: 'ann',
-      limit: 10,
-      history: wholeHistory,
-      includeArtifacts: false,
-      ...more,
-    })
     const ids = async (store: CompleteStore, more: Partial<ListQuery> = {}) =>
       (await store.list(query(more))).tasks.map(({ record }) => record.key.id)
 
@@ -184,6 +185,26 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
         { artifactId: 'x', parts: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] },
       ])
       assert.equal((await view(store, { includeArtifacts: false }))?.artifacts, undefined)
+    })
+
+    check('shows the metadata that the newest status update has, and keeps it when the task ends', async (store) => {
+      const counted = (count: number, state: TaskState): EventBody => ({
+        statusUpdate: { taskId: 't1', contextId: 'c1', status: { state }, metadata: { count } },
+      })
+      await store.append(creation('t1'))
+      const events = [counted(1, 'TASK_STATE_WORKING'), counted(2, 'TASK_STATE_WORKING'), chunk('t1', 'a')]
+      await store.append({ ...append('t1', 3, events), status: { state: 'TASK_STATE_WORKING', timeMs: 6 } })
+      await store.append(append('t1', 6, [chunk('t1', 'b')]))
+      assert.deepEqual((await view(store))?.metadata, { count: 2 })
+      const { tasks } = await store.list(query())
+      assert.deepEqual(tasks[0]?.task.metadata, { count: 2 })
+      const status = { state: 'TASK_STATE_COMPLETED' } as const
+      await store.append({
+        ...append('t1', 7, [counted(3, status.state)]),
+        status: { ...status, timeMs: 7 },
+        snapshot: { id: 't1', contextId: 'c1', status, metadata: { count: 3 } },
+      })
+      assert.deepEqual((await view(store))?.metadata, { count: 3 })
     })
 
     check('shows the newest messages that fit, and the newest one in any case', async (store) => {

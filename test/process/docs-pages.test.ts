@@ -79,3 +79,12 @@ describe('the pages', () => {
     expect(await say({})).toBe('Missing or invalid credentials')
   })
 })
+
+it('docs/extensions.md shows agents and callers that work', { timeout: 60_000 }, async () => {
+  using folder = snippetFolder()
+  const files = ['writer', 'mood', 'payer', 'cashier', 'approve'].map((name) => `${name}.ts`)
+  for (const name of files) folder.write(name, snippet(readPage('docs/extensions.md'), name))
+  expect(await typeErrorsIn(files, folder.path)).toBe('')
+  expect(await runSnippet('writer.ts', folder.path)).toContain('{ inputTokens: 12, outputTokens: 4 }')
+  expect(await runSnippet('approve.ts', folder.path)).toContain('Paid\n')
+})
