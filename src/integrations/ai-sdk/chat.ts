@@ -97,23 +97,38 @@ async function* turnOf(
   turn: number,
   isPast: boolean,
 ): AsyncGenerator<TurnEvent, void, void> {
-  const { id, status } = task
-  let after = 0
-  for (let isOver = false; !isOver; ) {
-    isOver = true
-    try {
-      const stream = agent.subscribeToTask({ id }, { resumeAfter: 0, extensions })
-      for await (const event of readTurn(stream, { turn, after })) {
-        yield event
-        if (event.kind !== 'auth' || event.seq === undefined) continue
-        // The credential has come: the same turn goes on.
-        isOver = !isPast && status.state === 'TASK_STATE_AUTH_REQUIRED'
-        after = event.seq
-      }
-    } catch (error) {
-      // Agents of other vendors refuse subscriptions to ended tasks.
-      if (!(error instanceof A2AError) || !isTerminal(status.state) || after > 0) throw error
-      yield* readTurn(only({ event: { task } }), { turn })
+  const { state } = task.status
+  if (!isPast && !isTerminal(state) && !isInterrupted(state)) return yield* logOf(agent, task, turn, isPast)
+  let events: TurnEvent[] = []
+  try {
+    for await (const event of logOf(agent, task, turn, isPast)) events.push(event)
+  } catch (error) {
+    // Agents of other vendors refuse subscriptions to ended tasks.
+    if (!(error instanceof A2AError) || !isTerminal(state)) throw error
+    events = []
+    for await (const event of readTurn(only({ event: { task } }), { turn })) events.push(event)
+  }
+  // Replaced content is left out: AI SDK 6 cannot remove it.
+  const reset = events.findLastIndex(({ kind }) => kind === 'reset')
+  yield* events.filter(({ kind }, place) => place > reset || kind === 'begin')
+}
+
+async function* logOf(
+  agent: ChatAgent,
+  { id, status }: Task,
+  turn: number,
+  isPast: boolean,
+): AsyncGenerator<TurnEvent, void, void> {
+  let after: number | undefined = 0
+  while (after !== undefined) {
+    const stream = agent.subscribeToTask({ id }, { resumeAfter: 0, extensions })
+    const events = readTurn(stream, { turn, after })
+    after = undefined
+    for await (const event of events) {
+      const isWaiting = !isPast && status.state === 'TASK_STATE_AUTH_REQUIRED'
+      // The credential has come: the same turn goes on.
+      if (event.kind === 'auth' && !isWaiting) after = event.seq
+      else yield event
     }
   }
 }
