@@ -97,7 +97,7 @@ describe.each(majors)('an agent of AI SDK %s, killed while it waits for an appro
     const reloaded = pageOf(second.url, page.messages())
     await reloaded.chat.resumeStream()
     expect(outline(reloaded.messages()[1] as UIMessage)).toEqual(['step-start', 'pay approval-requested'])
-    const { approval } = reloaded.messages()[1]?.parts[1] as { approval: { id: string } }
+    const { approval } = (reloaded.messages()[1] as UIMessage).parts[1] as { approval: { id: string } }
     await reloaded.chat.addToolApprovalResponse({ id: approval.id, approved })
     expect(await reloaded.idle()).toBe('ready')
     expect(outline(reloaded.messages()[1] as UIMessage).slice(1)).toEqual(ending)
