@@ -143,7 +143,7 @@ describe('fromLangGraph', () => {
     let graph = asking()
     const forgetful = {
       checkpointer: true,
-      stream: (input: unknown, options: object) => graph.stream(input as Command, options),
+      stream: (input: unknown, options: object) => graph.stream(input as never, options),
       getState: (config: object) => graph.getState(config),
     }
     await using client = await connect(fromLangGraph(forgetful, 'Tailor'))
@@ -195,11 +195,10 @@ describe('fromLangGraph', () => {
         messages: [
           messages.length > 1
             ? new AIMessage('Paid')
-            : new AIMessage({
-                content: '',
-                tool_calls: [{ id: 'call-1', name: 'pay', args: { amount: 3 } }],
-                usage_metadata: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
-              }),
+            : Object.assign(
+                new AIMessage({ content: '', tool_calls: [{ id: 'call-1', name: 'pay', args: { amount: 3 } }] }),
+                { usage_metadata: { input_tokens: 5, output_tokens: 2, total_tokens: 7 } },
+              ),
         ],
       }))
       .addNode('tools', new ToolNode([pay]))

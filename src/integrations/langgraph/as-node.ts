@@ -54,7 +54,8 @@ const optionNames = { input: 'function', output: 'function' } satisfies NamesOf<
  * graph.addNode('tailor', asNode('localhost:8001', { input: (s) => s.request, output: (r) => ({ suit: r.text }) }))
  * ```
  */
-export function asNode<State, Update = MessagesUpdate>(
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript cannot infer the state from the graph that the node is added to.
+export function asNode<State = any, Update = MessagesUpdate>(
   client: ClientOrAddress,
   options: AsNodeOptions<State, Update> = {},
 ): (state: State, config: NodeConfig) => Promise<Update> {

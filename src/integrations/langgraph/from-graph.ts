@@ -2,8 +2,8 @@
  * A LangGraph graph as an agent. A conversation is a thread of the graph's checkpointer; an interrupt is a question, and
  * the answer resumes the graph.
  *
- * Two checkpoints of the task tell where it stands in the thread. `langgraph:run` has the thread's checkpoint before a
- * turn, so that a turn that is repeated after a crash continues the graph instead of starting it again. `langgraph:asked`
+ * Two checkpoints of the task tell where it stands in the thread. `langgraph:run` has the thread's checkpoint and
+ * last message before a turn, so that a turn that is repeated after a crash continues the graph. `langgraph:asked`
  * has the questions of the task, so that an answer is never given to a question of another task.
  */
 import { type Agent, type AgentInit, agent, type Turn } from '../../engine/agent.js'
@@ -18,7 +18,7 @@ import type { TaskState } from '../../model/task.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
 import { usage } from '../../model/usage.js'
 import { contentOf, digest, type Graph, type GraphState, openInterrupts, threadIdOf, toJson } from './graph.js'
-import { GraphOutput, streamModes } from './graph-output.js'
+import { GraphOutput, messageIds, streamModes } from './graph-output.js'
 import { questionOf, resumeOf } from './questions.js'
 
 /** Options of `fromLangGraph`. */
@@ -122,6 +122,8 @@ class Thread {
   async stream(input: unknown, turn: Turn): Promise<AsyncIterable<unknown>> {
     const config: { readonly configurable?: object } = this.options.config?.(turn) ?? {}
     return await this.#graph.stream(input, {
+      // Callers see the output of a step at once, so a crash must not make the graph run the step again.
+      durability: 'sync',
       ...config,
       configurable: { ...config.configurable, thread_id: this.#id },
       signal: turn.signal,
@@ -143,9 +145,15 @@ async function* runTurn(
     yield* start.yields
     return
   }
-  const output = new GraphOutput(turn, before?.values)
+  const repeated = repeatedRun(turn)
+  const output = new GraphOutput(turn, before && messageIds(before.values, repeated && String(repeated.last)))
+  // Messages of an earlier attempt may be in the memory of the graph and not in the task. They replace those in the task.
+  if (before) yield* output.state(before.values)
   if ('input' in start) {
-    if (before) await turn.checkpoint('langgraph:run', { turn: turn.number, checkpoint: checkpointOf(before) })
+    if (before && !repeated) {
+      const last = messageIds(before.values).at(-1) ?? ''
+      await turn.checkpoint('langgraph:run', { turn: turn.number, checkpoint: checkpointOf(before), last })
+    }
     for await (const element of await thread.stream(start.input, turn)) yield* output.read(element)
   }
   const after = await thread.state()
@@ -177,21 +185,27 @@ async function startOf(
   const open = openInterrupts(state)
   const run = turn.checkpoints.get('langgraph:run')
   const asked = turn.checkpoints.get('langgraph:asked')
-  const isRepeated = isStruct(run) && run.turn === turn.number
+  const repeated = repeatedRun(turn)
   // An earlier attempt of this turn ran the graph: it continues where it stopped.
-  if (isRepeated && run.checkpoint !== checkpointOf(state)) return open.length > 0 ? {} : { input: null }
+  if (repeated && repeated.checkpoint !== checkpointOf(state)) return open.length > 0 ? {} : { input: null }
   // A question is answered by the next turn. Messages that waited while the graph ran are new input.
-  const isAnswer = isStruct(asked) && (isRepeated || !isStruct(run) || run.turn === asked.turn)
+  const isAnswer = isStruct(asked) && (repeated || !isStruct(run) || run.turn === asked.turn)
   if (isAnswer) {
     if (open.length > 0 && asked.questions === fingerprint(state))
       return { input: { lg_name: 'Command', resume: resumeOf(open, turn) } }
     // The node asked its next question in an earlier attempt of this turn.
-    return open.length > 0 && isRepeated ? {} : { yields: [failed(forgotten)] }
+    return open.length > 0 && repeated ? {} : { yields: [failed(forgotten)] }
   }
   const other = open.length > 0 ? await openTask(turn, isQueued) : undefined
   if (other !== undefined)
     return { yields: [rejected(`Task ${other} of this conversation waits for an answer: answer or cancel it first`)] }
   return { input: inputOf(turn, options) }
+}
+
+/** The record of an earlier attempt of this turn, if there was one. */
+function repeatedRun(turn: Turn): Struct | undefined {
+  const run = turn.checkpoints.get('langgraph:run')
+  return isStruct(run) && run.turn === turn.number ? run : undefined
 }
 
 function inputOf(turn: Turn, { input }: FromLangGraphOptions): unknown {

@@ -13,14 +13,14 @@ export class GraphOutput {
   /** The state after the last step. */
   values: unknown
   readonly #turn: Turn
-  /** Ids of messages that were yielded, or were in the state before the run; undefined until that state is known. */
+  /** Ids of messages that were yielded, or are older than the turn; undefined until these are known. */
   #known: Set<string> | undefined
   #unnamed = 0
 
-  /** `before` is the state before the run; undefined if the graph has no memory. */
-  constructor(turn: Turn, before: unknown) {
+  /** `known` are the ids of messages that are older than the turn; undefined if the graph has no memory. */
+  constructor(turn: Turn, known: readonly string[] | undefined) {
     this.#turn = turn
-    if (before !== undefined) this.#known = new Set(messagesIn(before).map(idOf))
+    this.#known = known && new Set(known)
   }
 
   *read(element: unknown): Generator<Yield, void, void> {
@@ -29,14 +29,14 @@ export class GraphOutput {
     if (mode === 'messages' && Array.isArray(chunk)) yield* this.#message((chunk as readonly unknown[])[0])
     else if (mode === 'tools' && isObject(chunk)) yield* this.#tool(chunk)
     else if (mode === 'custom') yield* progressOf(chunk)
-    else if (mode === 'values') yield* this.#state(chunk)
+    else if (mode === 'values') yield* this.state(chunk)
   }
 
-  /** Messages that a node returned as plain objects are in the state only. */
-  *#state(values: unknown): Generator<Yield, void, void> {
+  /** Yields messages that only the state has: those that a node returned as plain objects, or an attempt that died. */
+  *state(values: unknown): Generator<Yield, void, void> {
     this.values = values
     // Without memory the first state is the input.
-    this.#known ??= new Set(messagesIn(values).map(idOf))
+    this.#known ??= new Set(messageIds(values))
     for (const message of messagesIn(values)) {
       const id = idOf(message)
       // Without an id, a message cannot be told from those that were yielded.
@@ -83,6 +83,14 @@ export class GraphOutput {
 
 function messagesIn(values: unknown): readonly unknown[] {
   return isObject(values) && Array.isArray(values.messages) ? (values.messages as unknown[]) : []
+}
+
+/** The ids of the messages in a state, up to the message `last` if it is given and still there. */
+export function messageIds(values: unknown, last?: string): readonly string[] {
+  const ids = messagesIn(values).map(idOf)
+  if (last === undefined) return ids
+  const place = ids.lastIndexOf(last)
+  return last === '' ? [] : place === -1 ? ids : ids.slice(0, place + 1)
 }
 
 function idOf(message: unknown): string {
