@@ -1,5 +1,4 @@
 /** Hostile and unlucky clients of the OpenAI-compatible endpoint. */
-import { agent, approve, completed, usage } from 'dragoman'
 import { until } from 'dragoman/testing'
 import fc from 'fast-check'
 import OpenAI from 'openai'
@@ -335,42 +334,5 @@ describe('races and cut connections', () => {
     })()
     await expect(reading).rejects.toThrow('the turn goes on')
     expect(logged.filter(({ level }) => level === 'error')).toEqual([])
-  })
-})
-
-describe('extensions', () => {
-  const payer = agent({ name: 'Payer', extensions: [usage] }, async function* (turn) {
-    turn.usage.add({ inputTokens: 12, outputTokens: 3, cachedTokens: 2 })
-    if (turn.text === 'pay') yield approve([{ id: 'c1', name: 'pay', args: { amount: 5 } }])
-    const decision = turn.approvals?.get('c1')
-    yield completed(decision ? `approved: ${decision.approved}` : 'done')
-  })
-
-  it('reports the usage of the task', async () => {
-    await using served = await serveHostile({}, {}, [payer])
-    const tokens = { input_tokens: 12, output_tokens: 3, total_tokens: 15, input_tokens_details: { cached_tokens: 2 } }
-    const response = await served.ai.responses.create({ model: 'Payer', input: 'hello' })
-    expect(response.usage).toMatchObject(tokens)
-    expect((await served.ai.responses.retrieve(response.id)).usage).toMatchObject(tokens)
-    const completion = await served.ai.chat.completions.create({
-      model: 'Payer',
-      messages: [{ role: 'user', content: 'x' }],
-    })
-    expect(completion.usage).toMatchObject({ prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 })
-  })
-
-  it('decides an approval by yes or no', async () => {
-    await using served = await serveHostile({}, {}, [payer])
-    for (const [input, decision] of [
-      ['yes', 'approved: true'],
-      ['no', 'approved: false'],
-    ] as const) {
-      const asked = await served.ai.responses.create({ model: 'Payer', input: 'pay' })
-      expect(asked.output_text).toContain('Approve pay')
-      const unclear = served.ai.responses.create({ input: 'perhaps', previous_response_id: asked.id })
-      await expect(unclear).rejects.toBeInstanceOf(OpenAI.BadRequestError)
-      const answered = await served.ai.responses.create({ input, previous_response_id: asked.id })
-      expect(answered.output_text).toBe(decision)
-    }
   })
 })

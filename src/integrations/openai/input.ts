@@ -1,8 +1,11 @@
 /** Reads the messages and content parts of both APIs as parts of one A2A message. */
+import type { AgentCard } from '../../model/agent-card.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
+import { isJson } from '../../model/copy-json.js'
 import { clip } from '../../model/errors.js'
 import { isStruct } from '../../model/json-schema.js'
 import type { JsonValue, Part, RawPart, Struct } from '../../model/part.js'
+import { inputSchemaOf } from '../../model/skill-schemas.js'
 import { invalidParam, unsupportedParam } from './errors.js'
 
 type EntryRole = 'system' | 'user' | 'assistant' | 'tool'
@@ -172,6 +175,22 @@ export function inputOf(entries: readonly Entry[], param: string, isContinued: b
   const parts = isTranscript ? transcriptOf(spoken) : joined(newest.map((entry) => entry.parts))
   const instructions = textsOf(entries.filter(({ role }) => role === 'system'))
   return { parts, ...(instructions !== '' && { instructions }) }
+}
+
+/** Longer text is not parsed as JSON. */
+const maxJsonCharacters = 1_000_000
+
+/** Adds JSON text as data for agents whose skills take data, because the API has no other form for it. */
+export function withData(parts: readonly Part[], card: AgentCard): readonly Part[] {
+  const [only, ...others] = parts
+  if (!only || !('text' in only) || others.length > 0 || only.text.length > maxJsonCharacters) return parts
+  if (!card.skills.some(({ id }) => inputSchemaOf(card, id))) return parts
+  try {
+    const value = JSON.parse(only.text) as JsonValue // the result of JSON.parse
+    return isStruct(value) && isJson(value, 0) ? [only, { data: value }] : parts
+  } catch {
+    return parts
+  }
 }
 
 function transcriptOf(entries: readonly Entry[]): readonly Part[] {

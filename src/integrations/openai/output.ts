@@ -74,22 +74,15 @@ function linkTo(part: RawPart | UrlPart, name?: string): string {
   return `${isImage ? '!' : ''}[${label}](${address})`
 }
 
-const stateNames: Readonly<Record<TaskState, string>> = {
-  TASK_STATE_SUBMITTED: 'submitted',
-  TASK_STATE_WORKING: 'working',
-  TASK_STATE_COMPLETED: 'completed',
-  TASK_STATE_FAILED: 'failed',
-  TASK_STATE_CANCELED: 'canceled',
-  TASK_STATE_INPUT_REQUIRED: 'input-required',
-  TASK_STATE_REJECTED: 'rejected',
-  TASK_STATE_AUTH_REQUIRED: 'auth-required',
-}
-
 /** The state of the task, as `metadata.a2a_state` shows it. */
 export function stateAfter(event: TurnEvent | undefined): string {
-  if (event?.kind === 'question') return stateNames.TASK_STATE_INPUT_REQUIRED
-  if (event?.kind === 'auth') return stateNames.TASK_STATE_AUTH_REQUIRED
-  return event?.kind === 'end' ? stateNames[event.state] : stateNames.TASK_STATE_WORKING
+  if (event?.kind === 'question') return 'input-required'
+  if (event?.kind === 'auth') return 'auth-required'
+  return event?.kind === 'end' ? nameOf(event.state) : 'working'
+}
+
+function nameOf(state: TaskState): string {
+  return state.replace('TASK_STATE_', '').toLowerCase()
 }
 
 /** Tokens of the task so far; 0 if the agent does not count them. */
@@ -100,5 +93,5 @@ export function tokensOf(usage: Usage | undefined) {
 
 /** The text of an error about a turn that failed. */
 export function failureText({ state, text }: Extract<TurnEvent, { kind: 'end' }>): string {
-  return text || `The task was ${stateNames[state]}`
+  return text || `The task was ${nameOf(state)}`
 }

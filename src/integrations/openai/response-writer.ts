@@ -86,6 +86,7 @@ export class ResponseWriter {
     return {
       id: `resp_${idOf(this.#turn)}`,
       object: 'response',
+      access_programs: null,
       created_at: timeOf(message),
       status: this.#status,
       background: openai.background ?? false,

@@ -15,6 +15,7 @@ import { TransportError } from '../../model/transport-error.js'
 import { usage } from '../../model/usage.js'
 import type { Visit, VisitedAgent } from '../../server/endpoints.js'
 import { ApiError, invalidParam } from './errors.js'
+import { withData } from './input.js'
 
 /** A turn of a task. */
 export interface TurnRef {
@@ -153,7 +154,7 @@ export async function startTurn(
   const message: Message = {
     messageId: messageIdOf(turn),
     role: 'ROLE_USER',
-    parts,
+    parts: answers ? parts : withData(parts, agent.card),
     metadata: { openai },
     ...(contextId !== undefined && { contextId }),
     ...(taskId !== undefined && { taskId }),
