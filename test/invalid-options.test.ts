@@ -123,6 +123,17 @@ const serving: readonly Mistake[] = [
 const integrations: Readonly<Record<string, readonly Mistake[]>> = {
   agUiEndpoint: [mistake('agUiEndpoint', 'paths', 'path', () => agUi.agUiEndpoint(given({ paths: '/ui' })))],
   asNode: [mistake('asNode', 'ouput', 'output', () => langgraph.asNode(url, given({ ouput: () => ({}) })))],
+  chatEndpoint: [mistake('chatEndpoint', 'paht', 'path', () => aiSdk.chatEndpoint(given({ paht: '/chat' })))],
+  fromAiSdk: [
+    mistake('fromAiSdk', 'maxEarlierTask', 'maxEarlierTasks', () =>
+      aiSdk.fromAiSdk(given({}), 'X', given({ maxEarlierTask: 1 })),
+    ),
+  ],
+  fromOpenAiAgent: [
+    mistake('fromOpenAiAgent', 'maxTurn', 'maxTurns', () =>
+      openaiAgents.fromOpenAiAgent(given({}), 'X', given({ maxTurn: 1 })),
+    ),
+  ],
   fromLangGraph: [
     mistake('fromLangGraph', 'result', 'results', () =>
       langgraph.fromLangGraph(given({}), { name: 'X' }, given({ result: [] })),
@@ -255,7 +266,7 @@ const without: readonly string[] = [
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
   ...['schemaOf', 'fileResolver', 'staticResolver', 'basicCredential', 'bearerCredential'],
   ...['bindingsOf', 'chosenDialects', 'findDialect', 'hasTasks'],
-  ...['answerApproval', 'asTools', 'fromJsonSchema', 'step'],
+  ...['answerApproval', 'asChatTransport', 'asModel', 'asTools', 'fromJsonSchema', 'fromMcp', 'step'],
 ]
 
 function invalid(owner: string, problem: string, write: string, call: () => unknown): Mistake {

@@ -25,17 +25,18 @@ interface Bundle {
   readonly unresolved: readonly string[]
 }
 
-async function bundle(): Promise<Bundle> {
+async function bundle(input: string, more: readonly Plugin[] = []): Promise<Bundle> {
   const nodeModules: string[] = []
   const unresolved: string[] = []
   const built = await rolldown({
-    input: 'dragoman/client',
+    input,
     platform: 'browser',
     resolve: { conditionNames: ['dragoman-source', 'browser', 'import', 'default'] },
     onLog(_level, { code, message }) {
       if (code === 'UNRESOLVED_IMPORT') unresolved.push(message)
     },
     plugins: [
+      ...more,
       {
         name: 'no Node here',
         resolveId(id, importer) {
@@ -54,12 +55,14 @@ async function bundle(): Promise<Bundle> {
 
 const pageEntry = '\0page'
 
-/** A page that calls agents, and nothing else of the client. */
-const pagePlugin: Plugin = {
+const pageOf = (code: string): Plugin => ({
   name: 'page',
   resolveId: (id) => (id === pageEntry ? id : null),
-  load: (id) => (id === pageEntry ? "export { connect } from 'dragoman/client'" : null),
-}
+  load: (id) => (id === pageEntry ? code : null),
+})
+
+/** A page that calls agents, and nothing else of the client. */
+const pagePlugin = pageOf("export { connect } from 'dragoman/client'")
 
 /** Leaves out modules that are loaded on use. */
 const withoutLoaded: Plugin = {
@@ -73,7 +76,7 @@ async function bundlePage(plugins: readonly Plugin[] = []) {
     input: { client: pageEntry },
     platform: 'browser',
     resolve: { conditionNames: ['dragoman-source', 'browser', 'import', 'default'] },
-    plugins: [pagePlugin, ...plugins],
+    plugins: [...plugins, pagePlugin],
   })
   const chunkFileNames = '[name]-[hash].client.mjs' // the script recognises the files of the client by their names
   const { output } = await built.generate({ format: 'esm', minify: true, entryFileNames: '[name].mjs', chunkFileNames })
@@ -85,7 +88,7 @@ describe('the client, bundled for browsers', () => {
   let made: Bundle
   let served: Served
   beforeAll(async () => {
-    made = await bundle()
+    made = await bundle('dragoman/client')
     served = await serve(matrixAgent)
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
@@ -118,6 +121,25 @@ describe('the client, bundled for browsers', () => {
   })
 })
 
+describe('asModel and asChatTransport, bundled for browsers', () => {
+  const page = pageOf("export { asChatTransport, asModel } from 'dragoman/ai-sdk'")
+
+  it('reach no Node module, no server and no package of their peer', async () => {
+    const { nodeModules, unresolved, moduleIds, code } = await bundle(pageEntry, [page])
+    expect([nodeModules, unresolved]).toEqual([[], []])
+    expect(
+      moduleIds.filter((id) => /\/src\/(?:server|engine|stores|push)\/|node_modules\/(?:ai|zod)\//.test(id)),
+    ).toEqual([])
+    expect(code).toContain('asChatTransport')
+  })
+
+  it('are at most 48 kB, compressed, without OpenTelemetry', async () => {
+    const [entry] = await bundlePage([page, withoutLoaded])
+    expect(gzipSync(entry.code, { level: 9 }).byteLength).toBeLessThanOrEqual(48_000)
+    expect(entry.moduleIds.filter((id) => /opentelemetry/.test(id))).toEqual([])
+  })
+})
+
 const root = resolve(import.meta.dirname, '../..')
 
 interface Manifest {
@@ -129,13 +151,12 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
 
 /** Optional peers that an entry loads on use. The other peers supply types only. */
-const mcpPeers = ['@modelcontextprotocol/server', '@modelcontextprotocol/client']
 const loadedPeers: Readonly<Record<string, readonly string[]>> = {
   './langgraph': ['@langchain/core'],
-  './mcp': mcpPeers,
+  './mcp': ['@modelcontextprotocol/server'],
   './openai-agents': ['@openai/agents-core'],
   // `dragoman mcp`
-  'bin/dragoman.js': mcpPeers,
+  'bin/dragoman.js': ['@modelcontextprotocol/server'],
 }
 
 /** The sources of all entries, and of the command line. */

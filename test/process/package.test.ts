@@ -25,6 +25,8 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 
+const entries = Object.keys(manifest.exports).filter((name) => !/[*]|package\.json/.test(name))
+
 describe('the packed package', () => {
   let folder: string
   let tarball: string
@@ -78,12 +80,8 @@ describe('the packed package', () => {
   })
 
   it('loads without optional peers, whose absence is named on use', { timeout: 60_000 }, async () => {
-    install(
-      'bare',
-      productionPackages().flatMap(({ name, isNested }) => (isNested ? [] : [name])),
-    )
+    install('bare', linkedPackages())
     const app = join(folder, 'bare')
-    const entries = Object.keys(manifest.exports).filter((name) => !/[*]|package\.json/.test(name))
     const loading = `
       const failed = []
       for (const entry of ${JSON.stringify(entries.map((name) => join('dragoman', name)))})
@@ -104,6 +102,31 @@ describe('the packed package', () => {
     }
   })
 
+  /** Returns the errors in a program and in the declarations of this package, without those of other packages. */
+  async function typeErrors(app: string, program: string, peers: Readonly<Record<string, string>>) {
+    // The Postgres store shows types of `pg`, which has none of its own.
+    const modules = install(app, [...new Set([...linkedPackages(), '@types/node', '@types/pg'])])
+    for (const [name, place] of Object.entries(peers))
+      symlinkSync(join(root, 'node_modules', place), join(modules, name))
+    writeFileSync(join(folder, app, 'package.json'), '{ "type": "module" }')
+    writeFileSync(join(folder, app, 'uses.ts'), program)
+    const options = ['--strict', '--target', 'es2023', '--module', 'nodenext', '--noEmit', '--types', 'node']
+    const compiler = [join(root, 'node_modules/typescript/bin/tsc'), ...options, '--skipLibCheck', 'false', 'uses.ts']
+    const output = await run(process.execPath, compiler, join(folder, app)).catch(({ message }: Error) => message)
+    return output.split('\n').filter((line) => /^uses\.ts|node_modules\/dragoman\//.test(line))
+  }
+
+  it.each(['ai-v6', 'ai'])('has declarations of dragoman/ai-sdk for %s', { timeout: 60_000 }, async (peer) => {
+    expect(await typeErrors(`types-${peer}`, usesOfAiSdk, { ai: peer })).toEqual([])
+  })
+
+  it('has declarations that need no optional peer, for entries without one', { timeout: 60_000 }, async () => {
+    const withPeers = ['ai-sdk', 'langgraph', 'mcp', 'openai-agents'].map((name) => `./${name}`)
+    const names = entries.filter((name) => !withPeers.includes(name))
+    const program = names.map((name, place) => `export * as entry${place} from '${join('dragoman', name)}'`).join('\n')
+    expect(await typeErrors('types', program, {})).toEqual([])
+  })
+
   it('stays small: installed packages and their bytes', () => {
     const modules = install('size', [])
     const installed = productionPackages()
@@ -120,8 +143,32 @@ describe('the packed package', () => {
 const maxPackages = 88
 const maxMegabytes = 56
 
+/** Each function of `dragoman/ai-sdk` in the place that the AI SDK has for its result. */
+const usesOfAiSdk = `
+  import { type ChatTransport, generateText, streamText, ToolLoopAgent, type UIMessage } from 'ai'
+  import { serve } from 'dragoman'
+  import { asChatTransport, asModel, asTools, chatEndpoint, fromAiSdk } from 'dragoman/ai-sdk'
+  const model = asModel('localhost:8001')
+  const tools = await asTools('localhost:8001')
+  const { text } = await generateText({ model, tools, prompt: 'Dress me' })
+  export const transport: ChatTransport<UIMessage> = asChatTransport('localhost:8001')
+  export const writer = fromAiSdk((turn) => streamText({ model, prompt: turn.text }), { name: text })
+  const payer = fromAiSdk(new ToolLoopAgent({ model, tools }), { name: 'Payer' })
+  await serve(payer, { endpoints: [chatEndpoint({ path: '/api/chat' })] })
+  // @ts-expect-error The declarations are found, and not \`any\`.
+  asModel(1)`
+
 /** Uses of optional peers: the code, the subject of the error, and the missing package. */
 const peerUses: readonly (readonly [string, string, string])[] = [
+  [
+    `const { fromOpenAiAgent } = await import('dragoman/openai-agents')
+     const payer = fromOpenAiAgent({ name: 'Payer' }, 'Payer')
+     const served = await connect(await createHandler(payer, { log: ({ error }) => console.error(\`\${error}\`) }))
+     await served.ask('pay').catch(() => undefined)
+     process.exit(1)`,
+    'dragoman/openai-agents',
+    '@openai/agents-core',
+  ],
   [
     `const { mcpEndpoint } = await import('dragoman/mcp')
      const served = await createHandler(shout, { endpoints: [mcpEndpoint()], log: ({ error }) => console.error(\`\${error}\`) })
@@ -173,6 +220,11 @@ function productionPackages(): readonly InstalledPackage[] {
     }
   }
   return [...found.values()]
+}
+
+/** Names of the packages that an installation without optional peers has at its top level. */
+function linkedPackages(): readonly string[] {
+  return productionPackages().flatMap(({ name, isNested }) => (isNested ? [] : [name]))
 }
 
 /** Bytes of the files of a package, without packages inside it. */
@@ -328,6 +380,6 @@ function run(command: string, args: readonly string[], cwd: string): Promise<str
     child.stderr.on('data', (chunk) => {
       errors += String(chunk)
     })
-    child.on('exit', (code) => (code === 0 ? done(output) : fail(new Error(errors))))
+    child.on('close', (code) => (code === 0 ? done(output) : fail(new Error(errors || output))))
   })
 }
