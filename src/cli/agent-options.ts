@@ -51,34 +51,37 @@ export interface AgentOptions {
 const bindingNames: Readonly<Record<string, Binding>> = { jsonrpc: 'JSONRPC', rest: 'HTTP+JSON', grpc: 'GRPC' }
 
 export function addAgentOptions(command: Command): Command {
-  return addOutputOption(
-    addCertificateOptions(command)
-      .option('-a, --agent <ref>', 'the agent, in place of the first argument')
-      .addOption(
-        new Option(
-          '--binding <name>',
-          'transport: jsonrpc, rest or grpc (default: the one that the card prefers)',
-        ).argParser(toBinding),
-      )
-      .addOption(
-        new Option(
-          '--protocol <version>',
-          'protocol version: v1, v0.3, v0.1 … (default: the newest that works)',
-        ).argParser(toDialect),
-      )
-      .option('--pin', 'fail if --binding and --protocol are not available, instead of choosing others')
-      .option('-H, --header <name: value>', 'HTTP header for every call; repeatable', toHeader)
-      .option('--timeout <seconds>', 'time limit for an answer, in seconds', toSeconds)
-      .option('--signed', 'reject cards without a valid signature')
-      .addOption(new Option('--registry <url>', 'registry that resolves names of agents').env('DRAGOMAN_REGISTRY'))
-      .option('--registry-header <name: value>', 'HTTP header for the registry; repeatable', toHeader)
-      .option(
-        '--allow-origin <origin>',
-        'also send headers and credentials to this origin; * allows all; repeatable',
-        toOrigin,
-      )
-      .option('--debug', 'print requests and responses to stderr, without secrets'),
-  )
+  const named = addCertificateOptions(command).option('-a, --agent <ref>', 'the agent, in place of the first argument')
+  return addOutputOption(addConnectionOptions(named))
+}
+
+/** The options of calls to any number of agents. */
+export function addConnectionOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--binding <name>',
+        'transport: jsonrpc, rest or grpc (default: the one that the card prefers)',
+      ).argParser(toBinding),
+    )
+    .addOption(
+      new Option(
+        '--protocol <version>',
+        'protocol version: v1, v0.3, v0.1 … (default: the newest that works)',
+      ).argParser(toDialect),
+    )
+    .option('--pin', 'fail if --binding and --protocol are not available, instead of choosing others')
+    .option('-H, --header <name: value>', 'HTTP header for every call; repeatable', toHeader)
+    .option('--timeout <seconds>', 'time limit for an answer, in seconds', toSeconds)
+    .option('--signed', 'reject cards without a valid signature')
+    .addOption(new Option('--registry <url>', 'registry that resolves names of agents').env('DRAGOMAN_REGISTRY'))
+    .option('--registry-header <name: value>', 'HTTP header for the registry; repeatable', toHeader)
+    .option(
+      '--allow-origin <origin>',
+      'also send headers and credentials to this origin; * allows all; repeatable',
+      toOrigin,
+    )
+    .option('--debug', 'print requests and responses to stderr, without secrets')
 }
 
 export function addCertificateOptions(command: Command): Command {

@@ -45,6 +45,7 @@ export function createTailor() {
     else if (said === 'progress') {
       yield working('Cutting')
       yield working('Sewing')
+      await finish.opened
       yield 'Done'
     } else if (said === 'form') {
       yield artifact('draft', text('A draft.'))

@@ -119,9 +119,10 @@ export function mcpScenarios(
     it('reports progress', async () => {
       const progress: unknown[] = []
       await using client = await open()
-      const result = await client.call('Tailor', { message: 'progress' }, { onProgress: (each) => progress.push(each) })
-      expect(textIn(result)).toContain('Done')
+      const calling = client.call('Tailor', { message: 'progress' }, { onProgress: (each) => progress.push(each) })
       await until(() => progress.length === 2)
+      client.finish.open()
+      expect(textIn(await calling)).toContain('Done')
       expect(progress).toEqual(['Cutting', 'Sewing'])
     })
 

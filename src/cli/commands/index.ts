@@ -13,6 +13,7 @@ const loaders: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   auth: async () => (await import('./auth.js')).authCommand,
   config: async () => (await import('./config.js')).configCommand,
   init: async () => (await import('./init.js')).initCommand,
+  mcp: async () => (await import('./mcp.js')).mcpCommand,
   serve: async () => (await import('./serve.js')).serveCommand,
   registry: async () => (await import('./registry.js')).registryCommand,
   console: async () => (await import('./console.js')).consoleCommand,

@@ -52,6 +52,8 @@ export interface ToolAccess {
   readonly tools: ReadonlyMap<string, AgentTool>
   /** Receives errors that the client must not see. */
   readonly onError: (error: unknown) => void
+  /** The text after the error of an agent that requires credentials. */
+  readonly authHint?: string
 }
 
 export interface ToolCallDeps {
@@ -110,9 +112,12 @@ export class ToolCall {
       return await this.#dispatch(params)
     } catch (error) {
       if (error instanceof this.#deps.sdk.ProtocolError) throw error
+      const { authHint, onError } = this.#access
+      if (error instanceof A2AError && error.code === 'UNAUTHENTICATED' && authHint !== undefined)
+        return errorResult(`${error.message}. ${authHint}`)
       if (error instanceof A2AError && error.code !== 'INTERNAL_ERROR') return errorResult(error.message)
       if (error instanceof TransportError) return errorResult(`The agent cannot be reached: ${error.message}`)
-      this.#access.onError(error)
+      onError(error)
       return errorResult('Internal error')
     }
   }
