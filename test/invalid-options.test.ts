@@ -139,6 +139,14 @@ const integrations: Readonly<Record<string, readonly Mistake[]>> = {
       langgraph.fromLangGraph(given({}), { name: 'X' }, given({ result: [] })),
     ),
   ],
+  fromMcp: [
+    mistake('agent', 'descripton', 'description', () =>
+      mcp.fromMcp(
+        { listTools: async () => ({ tools: [] }), callTool: async () => ({}) },
+        given({ name: 'X', descripton: '' }),
+      ),
+    ),
+  ],
   mcpEndpoint: [mistake('mcpEndpoint', 'waitMS', 'waitMs', () => mcp.mcpEndpoint(given({ waitMS: 1 })))],
   openAiEndpoint: [
     mistake('openAiEndpoint', 'contextHeader', 'contextHeaders', () =>

@@ -245,7 +245,15 @@ const unusedPackages = [
     'jose',
     'oauth4webapi',
   ],
-  ...['pg', 'pino', 'ai', 'minisearch', '@clack/prompts'],
+  ...[
+    'pg',
+    'pino',
+    'ai',
+    'minisearch',
+    '@clack/prompts',
+    '@modelcontextprotocol/server',
+    '@modelcontextprotocol/client',
+  ],
 ]
 
 /** Start-up time depends on the number of files: each takes about 0.6 ms, and more if it is large. */
@@ -271,12 +279,34 @@ describe('programs load only the modules that they use', () => {
     const { files, packages, sources } = await loadedBy([command, 'send', server.url, 'hello'])
     expect(sources).toContain('client/connect.ts')
     expect(packages.filter((name) => ['libsql', ...unusedPackages].includes(name))).toEqual([])
-    const others = /^(server|engine|stores|auth|push|signing|console|orchestrator)\/|^registry\/(?!resolvers\/)/
+    const others =
+      /^(server|engine|stores|auth|push|signing|console|orchestrator|integrations)\/|^registry\/(?!resolvers\/)/
     expect(sources.filter((path) => others.test(path))).toEqual([])
     expect(sources.filter((path) => /^dialects\/(?!v1\/|validate-card\/)[^/]+\/(?!facts|outline)/.test(path))).toEqual(
       [],
     )
     expect(files.filter((path) => !path.includes('/undici/')).length).toBeLessThan(60)
+  })
+
+  it('dragoman mcp, before it has to serve', async () => {
+    const { packages, sources } = await loadedBy([command, 'mcp', '--help'])
+    expect(sources).toContain('cli/commands/mcp.ts')
+    expect(packages.filter((name) => ['libsql', ...unusedPackages].includes(name))).toEqual([])
+    expect(sources.filter((path) => path.startsWith('integrations/'))).toEqual([])
+  })
+
+  it('an agent with the MCP endpoint, before the first request', async () => {
+    await using folder = await temporaryFolder()
+    const program = join(folder.path, 'agent.mjs')
+    const entry = new URL('integrations/mcp/index.js', builtLibrary).href
+    const endpoint = `import { mcpEndpoint } from ${JSON.stringify(entry)}`
+    writeFileSync(
+      program,
+      `${endpoint}\n${agentWith('memory').replace("store: 'memory'", 'endpoints: [mcpEndpoint()]')}`,
+    )
+    const { packages, sources } = await loadedBy([program], folder.path)
+    expect(sources).toContain('integrations/mcp/endpoint.ts')
+    expect(packages.filter((name) => unusedPackages.includes(name))).toEqual([])
   })
 
   it.each([

@@ -44,11 +44,14 @@ export function mcpEndpoint(options: McpEndpointOptions = {}): Endpoint {
   let isClosing = false
   let loading: Promise<McpService> | undefined
   const load = () => {
-    loading ??= loadServerSdk().then(
-      (sdk) => new McpService(sdk, { maxSessions, sessionIdleMs }, { waitMs, isClosing: () => isClosing }),
-    )
+    loading ??= createService().catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
     return loading
   }
+  const createService = async () =>
+    new McpService(await loadServerSdk(), { maxSessions, sessionIdleMs }, { waitMs, isClosing: () => isClosing })
   return {
     name: 'mcp',
     paths: [path],
