@@ -181,8 +181,8 @@ export interface Turn<Input = JsonValue | undefined> {
   service(agent: AgentRef): AgentService | undefined
   /**
    * Stores a value for later attempts and turns of this task. It is committed when the promise resolves, and never sent to
-   * callers. The same key replaces the value. Limits: 1 MB of JSON per value, 16 MB and 10,000 keys per task; with
-   * `fromReserve` 20 MB and 20,000 keys.
+   * callers. The same key replaces the value. Keys that begin with `urn:dragoman:` belong to extensions. Limits: 1 MB of
+   * JSON per value, 16 MB and 10,000 keys per task; with `fromReserve` 20 MB and 20,000 keys.
    */
   checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void>
   /** The checkpoints of this task, by key. */

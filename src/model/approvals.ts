@@ -125,7 +125,9 @@ function fieldsOf(place: number, count: number): readonly [approved: string, rea
 export function approvalIds(question: Message | undefined): readonly string[] | undefined {
   for (const { metadata } of question?.parts ?? []) {
     const mark = metadata?.[formKey]
-    if (isStruct(mark) && Array.isArray(mark.tools) && mark.tools.every(isName)) return mark.tools as readonly string[]
+    if (!isStruct(mark) || !Array.isArray(mark.tools)) continue
+    // A relay forwards the parts of other agents, which may not keep to the bounds.
+    if (mark.tools.length <= maxTools && mark.tools.every(isName)) return mark.tools as readonly string[]
   }
   return readApproval(question)?.tools.map(({ id }) => id)
 }

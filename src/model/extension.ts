@@ -43,7 +43,7 @@ export interface Extension<Value> extends AgentExtension {
 }
 
 /** An extension in the list of an agent: the result of `extension`, or its description as the card publishes it. */
-export type DeclaredExtension = Omit<Extension<never>, 'with'> | (AgentExtension & { readonly uri: string })
+export type DeclaredExtension = AgentExtension & { readonly uri: string }
 
 const initNames = {
   uri: 'string',

@@ -357,7 +357,7 @@ describe('any card', () => {
     .map(without)
   const extension = fc
     .record({
-      uri: name,
+      uri: fc.webUrl({ withFragments: true, withQueryParameters: true }).filter((url) => !url.includes(',')),
       description: maybe(words),
       required: maybe(fc.boolean()),
       params: maybe(fc.dictionary(words, fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<never>, { maxKeys: 3 })),
@@ -376,10 +376,10 @@ describe('any card', () => {
           .record({
             streaming: maybe(fc.boolean()),
             pushNotifications: maybe(fc.boolean()),
-            extensions: maybe(fc.array(extension, { maxLength: 2 })),
           })
           .map(without),
       ),
+      extensions: maybe(fc.uniqueArray(extension, { maxLength: 2, selector: ({ uri }) => uri })),
       defaultInputModes: maybe(list),
       defaultOutputModes: maybe(list),
       skills: maybe(fc.uniqueArray(skill, { maxLength: 3, selector: ({ id }) => id })),
