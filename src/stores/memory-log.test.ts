@@ -38,5 +38,27 @@ describe('a packed log', () => {
     const packed = packLog(events, snapshot)
     expect(unpackLog(packed)).toEqual(events)
     expect(packed.rows).toHaveLength(rows)
+    for (let from = 0; from <= events.length; from++)
+      for (const to of [from, from + 1, from + 7, events.length])
+        expect(unpackLog(packed, from, to)).toEqual(events.slice(from, to))
+  })
+
+  it('creates only the events of a range', () => {
+    const { events, snapshot } = logOf(...chunks('a', 10_000))
+    const packed = packLog(events, snapshot)
+    let copies = 0
+    const rows = packed.rows.map((row) =>
+      'like' in row
+        ? {
+            ...row,
+            get like() {
+              copies += 1
+              return row.like
+            },
+          }
+        : row,
+    )
+    expect(unpackLog({ ...packed, rows }, 5_000, 5_010)).toEqual(events.slice(5_000, 5_010))
+    expect(copies).toBe(10)
   })
 })

@@ -51,8 +51,22 @@ function rowsOf(events: readonly TaskEvent[], snapshot: Task): readonly (EventBo
   return rows
 }
 
-export function unpackLog({ rows, firstSeq, timeMs }: PackedLog): readonly TaskEvent[] {
-  return rows.flatMap(bodiesOf).map((body, place) => ({ seq: firstSeq + place, time: timeMs, body }))
+/** Returns a range of the events. Only these are created, because long logs are read in many small ranges. */
+export function unpackLog(
+  { rows, firstSeq, timeMs }: PackedLog,
+  from = 0,
+  to = Number.POSITIVE_INFINITY,
+): readonly TaskEvent[] {
+  const events: TaskEvent[] = []
+  let place = 0
+  for (const row of rows) {
+    if (place >= to) break
+    const end = place + ('like' in row ? row.to - row.from : 1)
+    for (let each = Math.max(from, place); each < Math.min(end, to); each++)
+      events.push({ seq: firstSeq + each, time: timeMs, body: bodyAt(row, each - place) })
+    place = end
+  }
+  return events
 }
 
 function isChunk({ append, lastChunk, metadata, artifact }: TaskArtifactUpdateEvent): boolean {
@@ -65,10 +79,9 @@ function isSame({ like, parts, to }: Chunks, { artifact }: TaskArtifactUpdateEve
   return artifact.artifactId === artifactId && artifact.name === name && artifact.parts[0] === parts[to]
 }
 
-function bodiesOf(row: EventBody | Chunks): readonly EventBody[] {
-  if (!('like' in row)) return [row]
-  const { like, parts, from, to } = row
-  return parts
-    .slice(from, to)
-    .map((part) => ({ artifactUpdate: { ...like, artifact: { ...like.artifact, parts: [part] } } }))
+function bodyAt(row: EventBody | Chunks, index: number): EventBody {
+  if (!('like' in row)) return row
+  const { like, parts, from } = row
+  const part = parts[from + index] as Part // the index is within the chunks
+  return { artifactUpdate: { ...like, artifact: { ...like.artifact, parts: [part] } } }
 }

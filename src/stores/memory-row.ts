@@ -300,11 +300,11 @@ export function dropEvents(row: Row): boolean {
 
 /** Events after a sequence. Undefined if they were removed. */
 export function eventsAfter(row: Row, afterSeq: number, limit: number): readonly TaskEvent[] | undefined {
-  const events = row.sealed?.log ? unpackLog(row.sealed.log) : row.events
-  const first = events[0]?.seq ?? row.seq + 1
+  const log = row.sealed?.log
+  const first = log?.firstSeq ?? row.events[0]?.seq ?? row.seq + 1
   if (afterSeq + 1 < first) return undefined
   const from = afterSeq + 1 - first
-  return events.slice(from, from + limit)
+  return log ? unpackLog(log, from, from + limit) : row.events.slice(from, from + limit)
 }
 
 function isNotArtifact({ body }: TaskEvent): boolean {
