@@ -61,6 +61,8 @@ export function addUsage(total: Usage, more: Usage): Usage {
   }
   if (more.model !== undefined) sum.model = more.model
   if (more.cost) sum.cost = total.cost ? addCost(total.cost, more.cost) : more.cost
+  const excess = usageFault(sum)
+  if (excess !== undefined) throw new AuthorError(`The usage of the task is too large: ${excess}`)
   return sum
 }
 
