@@ -13,7 +13,7 @@ import { fileUrl } from './file-parts.js'
 /** The name of the tool that questions appear as. */
 export const askTool = 'ask'
 
-/** The result of a call that was not approved, as the AI SDK tells it to models. */
+/** The type of the result of a call that was not approved, as models of the AI SDK see it. */
 export const deniedType = 'execution-denied'
 
 /** The id of the message that a turn begins. It is the same after a reload, so the message is replaced, not repeated. */
@@ -26,7 +26,7 @@ export function taskIn(messageId: string): string | undefined {
   return /^(.+)_[1-9]\d{0,8}$/s.exec(messageId)?.[1]
 }
 
-/** A state in the spelling of finish reasons: `input-required`. */
+/** The name of a state as a finish reason: `input-required`. */
 export function rawState(state: TaskState): string {
   return state.slice('TASK_STATE_'.length).toLowerCase().replaceAll('_', '-')
 }
