@@ -1,5 +1,5 @@
 /** Runs the examples of docs/integrations/ai-sdk.md, and checks the declarations with AI SDK 6 and 7. */
-import { symlinkSync } from 'node:fs'
+import { cpSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { freePort } from './hostile-agent.js'
@@ -43,10 +43,10 @@ export const model: LanguageModel = new MockLanguageModelV3({
 })
 `
 
-/** Types that a declaration cannot lose: a missing type of \`ai\` would make them \`any\`. */
+/** Types that a declaration cannot lose: a missing type of `ai` would make them `any`. */
 const types = `
 import type { Agent, ChatTransport, LanguageModel, ToolLoopAgent, ToolSet, UIMessage } from 'ai'
-import { type AgentModel, asChatTransport, asModel, asTools, fromAiSdk } from 'dragoman/ai-sdk'
+import { type AgentModel, type AiSdkFunction, asChatTransport, asModel, asTools, fromAiSdk } from 'dragoman/ai-sdk'
 type NotAny<T> = 0 extends 1 & T ? never : T
 export const model: LanguageModel & NotAny<AgentModel> = asModel('localhost')
 export const version: 'v3' = model.specificationVersion
@@ -54,7 +54,7 @@ export const tools: ToolSet & NotAny<Awaited<ReturnType<typeof asTools>>> = awai
 export const transport: ChatTransport<UIMessage> & NotAny<ReturnType<typeof asChatTransport>> = asChatTransport('localhost')
 export const taken: NotAny<Parameters<typeof fromAiSdk>[0]> = {} as ToolLoopAgent
 export const generic: Parameters<typeof fromAiSdk>[0] = {} as Agent
-export const given: NotAny<Parameters<Extract<typeof taken, (...given: never) => unknown>>[1][number]['role']> = 'user'
+export const given: NotAny<Parameters<AiSdkFunction>[1][number]['role']> = 'user'
 // @ts-expect-error: a string is no agent of the AI SDK
 fromAiSdk('Payer', 'Payer')
 `
@@ -62,9 +62,19 @@ fromAiSdk('Payer', 'Payer')
 function folderWith(major: string): SnippetFolder {
   const folder = snippetFolder()
   symlinkSync(join(root, 'node_modules', major === '6' ? 'ai-v6' : 'ai'), join(folder.path, 'node_modules/ai'))
-  symlinkSync(join(root, 'node_modules/zod'), join(folder.path, 'node_modules/zod'))
+  for (const name of ['zod', '@standard-schema'])
+    symlinkSync(join(root, 'node_modules', name), join(folder.path, 'node_modules', name))
   folder.write('model.ts', model)
   return folder
+}
+
+/** Replaces the link to the package by its declarations, because a linked package finds the `ai` of this repository. */
+function withDeclarations(folder: SnippetFolder): void {
+  const installed = join(folder.path, 'node_modules/dragoman')
+  rmSync(installed)
+  const filter = (path: string) => !/\.\w+$/.test(path) || path.endsWith('.d.ts')
+  cpSync(join(root, 'dist'), join(installed, 'dist'), { recursive: true, filter })
+  cpSync(join(root, 'package.json'), join(installed, 'package.json'))
 }
 
 describe.each(['6', '7'])('docs/integrations/ai-sdk.md with AI SDK %s', (major) => {
@@ -75,8 +85,6 @@ describe.each(['6', '7'])('docs/integrations/ai-sdk.md with AI SDK %s', (major) 
     const other = await freePort()
     for (const name of names)
       folder.write(name, snippet(page, name).replaceAll('8001', String(port)).replaceAll('8002', String(other)))
-    folder.write('types.ts', types)
-    expect(await typeErrorsIn(['types.ts', ...names], folder.path)).toBe('')
     using server = startSnippet('server.ts', folder.path)
     expect(await server.ready).toBe(`The chat is at http://localhost:${port}/api/chat\n`)
     const said = await runSnippet('client.ts', folder.path)
@@ -88,5 +96,13 @@ describe.each(['6', '7'])('docs/integrations/ai-sdk.md with AI SDK %s', (major) 
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(`http://localhost:${other}/message:send`, { method: 'POST', headers, body })
     expect(await response.text()).toContain('A poem')
+  })
+
+  it('shows code that strict TypeScript accepts', { timeout: 120_000 }, async () => {
+    using folder = folderWith(major)
+    withDeclarations(folder)
+    for (const name of names) folder.write(name, snippet(readPage('docs/integrations/ai-sdk.md'), name))
+    folder.write('types.ts', types)
+    expect(await typeErrorsIn(['types.ts', ...names], folder.path)).toBe('')
   })
 })
