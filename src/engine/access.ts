@@ -3,6 +3,7 @@ import { A2AError, clip } from '../model/errors.js'
 import type { Log } from '../model/log.js'
 import type { Operation } from '../model/operations.js'
 import type { CallContext, Caller } from '../model/service.js'
+import type { TaskState } from '../model/task.js'
 import type { TaskRecord } from '../stores/store.js'
 
 /** A task, as access policies see it. */
@@ -81,4 +82,11 @@ export function sharedTaskOf({ key, contextId, tenant, owner }: TaskRecord): Sha
 /** The same error for a missing task and for a task of another caller (R-ERR-7). */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError('TASK_NOT_FOUND', `Task not found: ${clip(taskId)}`, { metadata: { taskId: clip(taskId) } })
+}
+
+/** The error for a message to an ended task (R-TASK-2). */
+export function hasEnded(taskId: string, state: TaskState): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
+    metadata: { taskId, state },
+  })
 }

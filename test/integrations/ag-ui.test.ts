@@ -379,6 +379,7 @@ describe('the endpoint', () => {
     expect(events[1]?.messages).toEqual([
       { id: 'hello', role: 'user', content: 'hello' },
       { id: ids[0], role: 'assistant', content: 'Hello' },
+      { id: ids[1], role: 'assistant', content: 'Bye' },
       { id: 'plain', role: 'user', content: 'plain' },
     ])
     expect(events.at(-1)?.outcome).toEqual(asked.at(-1)?.outcome)

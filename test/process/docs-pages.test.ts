@@ -19,8 +19,9 @@ describe('the pages', () => {
   it('docs/client.md and docs/push.md show snippets that strict TypeScript accepts', { timeout: 60_000 }, async () => {
     using folder = snippetFolder()
     folder.write('agents.ts', snippet(readPage('docs/client.md'), 'agents.ts'))
+    folder.write('turn.ts', snippet(readPage('docs/client.md'), 'turn.ts'))
     folder.write('receiver.ts', snippet(readPage('docs/push.md'), 'receiver.ts'))
-    expect(await typeErrorsIn(['agents.ts', 'receiver.ts'], folder.path)).toBe('')
+    expect(await typeErrorsIn(['agents.ts', 'turn.ts', 'receiver.ts'], folder.path)).toBe('')
   })
 
   it('docs/testing.md shows tests that pass', { timeout: 60_000 }, async () => {
@@ -34,7 +35,18 @@ describe('the pages', () => {
   it('docs/serve.md shows a form and mounts that strict TypeScript accepts', { timeout: 60_000 }, async () => {
     using folder = snippetFolder()
     const page = readPage('docs/serve.md')
-    const names = ['publisher', 'handler', 'node', 'express', 'fastify', 'hono', 'route', 'next.config']
+    const names = [
+      'parrot',
+      'order',
+      'publisher',
+      'handler',
+      'node',
+      'express',
+      'fastify',
+      'hono',
+      'route',
+      'next.config',
+    ]
     const files = names.map((name) => `${name}.ts`)
     for (const name of files) folder.write(name, snippet(page, name))
     expect(await typeErrorsIn(files, folder.path)).toBe('')

@@ -9,12 +9,13 @@ import type { TurnRequest } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
 import { type CallContext, nativeDialect, type SendMessageRequest } from '../../model/service.js'
 import { storedSizeOf } from '../../model/size-of.js'
-import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
+import { isInterrupted, isTerminal, type Task } from '../../model/task.js'
 import { type AcceptedMessage, TaskFold } from '../../model/task-fold.js'
 import { traceContextOf } from '../../model/trace-context.js'
 import { withMembers } from '../../model/with-members.js'
 import type { CompleteStore, IdempotencyKey, LoadedTask, TaskKey, TaskRecord } from '../../stores/store.js'
 import {
+  hasEnded,
   isOwn,
   type SharedTask,
   type SharingOperation,
@@ -331,8 +332,8 @@ export class Admission {
     sending.reservation.release()
     const current = run.hold(message, sending.turnRequest, sending.bytes)
     if ((await run.commitFirst()) !== 'ok') return 'again'
-    const { task } = run
-    const opening = task && !sending.isUnary ? { task, seq: run.seq, turn: current.turn } : undefined
+    const task = sending.isUnary ? undefined : run.task
+    const opening = task && { task, seq: run.seq, turn: current.turn }
     run.begin(current)
     return { taskId: key.id, after: seq, run, opening }
   }
@@ -395,10 +396,4 @@ function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnR
   Object.assign(turnRequest, traceContextOf(context))
   if (scheme !== undefined) turnRequest.caller = scopes?.length ? { scheme, scopes } : { scheme }
   return turnRequest
-}
-
-function hasEnded(taskId: string, state: TaskState): A2AError {
-  return new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
-    metadata: { taskId, state },
-  })
 }

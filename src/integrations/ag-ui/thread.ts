@@ -8,6 +8,8 @@ import { mediaPart, messageIdOf } from './run-encoder.js'
 /** The key of AG-UI's members in metadata. */
 export const metadataKey = 'ag-ui'
 
+const wholeTask = Number.POSITIVE_INFINITY
+
 /** The newest turn of a thread. */
 export interface NewestTurn {
   readonly task: Task
@@ -25,7 +27,7 @@ export function newestTurn([newest, ...others]: readonly Task[]): NewestTurn | u
   const turn = Math.max(1, sent.length)
   const facts = sent.at(-1)?.metadata?.[metadataKey]
   const runId = isStruct(facts) && typeof facts.runId === 'string' ? facts.runId : `${newest.id}-${turn}`
-  const before = others.reverse().flatMap((task) => messagesOf(task, Number.POSITIVE_INFINITY))
+  const before = others.reverse().flatMap((task) => messagesOf(task, wholeTask))
   return { task: newest, turn, runId, messages: [...before, ...messagesOf(newest, turn)] }
 }
 
@@ -33,9 +35,12 @@ function sentIn({ history = [] }: Task): readonly Message[] {
   return history.filter(({ role }) => role === 'ROLE_USER')
 }
 
-/** The messages of a task before the answer of a turn. Artifacts follow the message of the turn that their id names. */
+/**
+ * The messages of a task before the answer of a turn. Artifacts follow the message of the turn that their id names; the
+ * message that completed the task is the last one.
+ */
 function messagesOf(task: Task, turn: number): readonly Struct[] {
-  const { id, artifacts = [] } = task
+  const { id, artifacts = [], status } = task
   const texts = artifacts.flatMap(({ artifactId, parts }) => {
     const content = textOf(parts)
     const writtenIn = Number(/^artifact-(\d+)-\d+$/.exec(artifactId)?.[1] ?? sentIn(task).length)
@@ -43,10 +48,13 @@ function messagesOf(task: Task, turn: number): readonly Struct[] {
       ? []
       : [{ writtenIn, answer: { id: messageIdOf(id, artifactId), role: 'assistant', content } }]
   })
-  return sentIn(task).flatMap((message, place) => [
+  const before = sentIn(task).flatMap((message, place) => [
     ...userMessage(message),
     ...texts.filter(({ writtenIn }) => writtenIn === place + 1 && writtenIn < turn).map(({ answer }) => answer),
   ])
+  const final = status.state === 'TASK_STATE_COMPLETED' && turn === wholeTask ? status.message : undefined
+  if (!final || textOf(final) === '') return before
+  return [...before, { id: messageIdOf(id, final.messageId), role: 'assistant', content: textOf(final) }]
 }
 
 /** Answers to interrupts are no messages of the thread. */
