@@ -1,5 +1,5 @@
 /** Agents of every kind behind the OpenAI-compatible endpoint. */
-import { agent, approve, bearer, completed, MemoryStore, reply, usage } from 'dragoman'
+import { agent, approve, artifact, bearer, completed, MemoryStore, reply, usage } from 'dragoman'
 import { openAiEndpoint } from 'dragoman/openai'
 import { createHandler } from 'dragoman/server'
 import { until } from 'dragoman/testing'
@@ -60,6 +60,32 @@ describe('agents', () => {
     const response = await served.ai.responses.create({ model: 'Greeter', input: 'x' })
     expect(response.output_text).toBe('Hello')
     expect((await served.ai.responses.retrieve(response.id)).output_text).toBe('Hello')
+  })
+
+  it('shows the newest value of data that the agent replaces', async () => {
+    const counter = agent('Counter', async function* () {
+      for (const count of [1, 2, 3]) yield artifact('state', [{ data: { count } }], { id: 'state' })
+      yield 'Done'
+    })
+    await using served = await serveWith({}, {}, [counter])
+    const response = await served.ai.responses.create({ model: 'Counter', input: 'x' })
+    expect(response.output_text).toBe('{"count":3}\n\nDone')
+  })
+
+  it('separates artifacts, and joins the pieces of each', async () => {
+    const writer = agent('Writer', async function* () {
+      yield 'A '
+      yield 'B'
+      yield artifact('second', 'C')
+      yield artifact('second', 'D', { append: true })
+      yield completed('E')
+    })
+    await using served = await serveWith({}, {}, [writer])
+    const response = await served.ai.responses.create({ model: 'Writer', input: 'x' })
+    expect(response.output_text).toBe('A B\n\nCD\n\nE')
+    const messages = [{ role: 'user' as const, content: 'x' }]
+    const stream = served.ai.chat.completions.stream({ model: 'Writer', messages })
+    expect(await stream.finalContent()).toBe('A B\n\nCD\n\nE')
   })
 
   it('sends JSON as data to agents whose skills take data', async () => {

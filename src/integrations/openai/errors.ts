@@ -72,7 +72,6 @@ export function errorAnswer(error: A2AError): HttpAnswer {
     status: statusOf(error),
     headers: {
       ...jsonHeaders,
-      ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
       ...((isFinal || factsOf(error).isRetried === false) && { 'x-should-retry': 'false' }),
     },
     body: JSON.stringify({ error: errorBody(error) }),

@@ -9,6 +9,7 @@ import type { Usage } from '../../model/usage.js'
 export class TextJoiner {
   text = ''
   #last: string | undefined
+  #data: { readonly id: string; readonly index: number; readonly text: string } | undefined
   #hasBefore: boolean
 
   /** `hasBefore`: other text precedes this one. */
@@ -16,22 +17,35 @@ export class TextJoiner {
     this.#hasBefore = hasBefore
   }
 
-  /** Returns the text that an event adds. */
+  /** Returns the text that an event adds. Data waits for the next content, because later data may replace it. */
   add(event: TurnEvent): string {
     switch (event.kind) {
       case 'text':
-        return this.#append(event.text, event.id)
-      case 'data':
-        return this.#append(JSON.stringify(event.value))
+        return this.#flush() + this.#append(event.text, event.id)
+      case 'data': {
+        const { id, index, value } = event
+        const isReplaced = this.#data?.id === id && this.#data.index === index
+        const before = isReplaced ? '' : this.#flush()
+        this.#data = { id, index, text: JSON.stringify(value) }
+        return before
+      }
       case 'file':
-        return this.#append(linkTo(event.part, event.name))
+        return this.#flush() + this.#append(linkTo(event.part, event.name))
       case 'question':
-        return this.#append(questionText(event))
+        return this.#flush() + this.#append(questionText(event))
       case 'auth':
-        return this.#append(withLinks(event.text || 'The agent needs a credential.', event.parts))
+        return this.#flush() + this.#append(withLinks(event.text || 'The agent needs a credential.', event.parts))
+      case 'end':
+        return this.#flush()
       default:
         return ''
     }
+  }
+
+  #flush(): string {
+    const { text = '' } = this.#data ?? {}
+    this.#data = undefined
+    return this.#append(text)
   }
 
   /** Text with the same `id` is continued; without one it stands alone. */
