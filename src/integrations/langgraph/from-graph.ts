@@ -2,7 +2,7 @@
  * A LangGraph graph as an agent. A conversation is a thread of the graph's checkpointer; an interrupt is a question, and
  * the answer resumes the graph.
  *
- * Two checkpoints of the task tell where it stands in the thread. `langgraph:run` has the thread's checkpoint and
+ * Two checkpoints of the task record its position in the thread. `langgraph:run` has the thread's checkpoint and
  * last message before a turn, so that a turn that is repeated after a crash continues the graph. `langgraph:asked`
  * has the questions of the task, so that an answer is never given to a question of another task.
  */

@@ -39,7 +39,7 @@ export class GraphOutput {
     this.#known ??= new Set(messageIds(values))
     for (const message of messagesIn(values)) {
       const id = idOf(message)
-      // Without an id, a message cannot be told from those that were yielded.
+      // A message without an id may have been yielded before.
       if (id !== '' && !this.#known.has(id)) yield* this.#message(message)
     }
   }
