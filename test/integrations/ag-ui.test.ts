@@ -1,4 +1,7 @@
 /** The AG-UI endpoint, called by the official clients of AG-UI 1.0 and of the version before it, over real sockets. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { HttpAgent as HttpAgent1 } from '@ag-ui/client'
 import { EventSchema } from '@ag-ui/core/schemas'
 import { HttpAgent as HttpAgent0 } from 'ag-ui-client-v0'
@@ -528,6 +531,31 @@ describe('the endpoint', () => {
     server.release.open()
     await Promise.all(runs)
     expect(statuses).toEqual([409, 409, 409, 409, 200])
+  })
+
+  it('has the runs and interrupts of a thread on every replica', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dragoman-ag-ui-'))
+    const store = `sqlite:${join(folder, 'tasks.sqlite')}`
+    try {
+      await using one = await start({ store })
+      await using other = await start({ store })
+      const { body } = await fetch(one.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ threadId: 't', runId: 'r', messages: [user('slow')] }),
+      })
+      await body?.cancel()
+      expect((await post(other.url, { messages: [user('hello')] })).status).toBe(409)
+      const response = await fetch(`${other.url}/t`)
+      one.release.open()
+      const events = eventsIn(await response.text())
+      expect([events[0]?.runId, text(events)]).toEqual(['r', 'Slow but sure'])
+      const [interrupt] = interruptsIn((await post(one.url, { messages: [user('plain')] })).events)
+      const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: 'red' }]
+      expect(text((await post(other.url, { resume })).events)).toBe('In red')
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 
   it('refuses other methods and paths, and unknown options', async () => {
