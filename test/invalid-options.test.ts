@@ -274,7 +274,7 @@ const without: readonly string[] = [
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
   ...['schemaOf', 'fileResolver', 'staticResolver', 'basicCredential', 'bearerCredential'],
   ...['bindingsOf', 'chosenDialects', 'findDialect', 'hasTasks'],
-  ...['answerApproval', 'asChatTransport', 'asModel', 'asTools', 'fromJsonSchema', 'fromMcp', 'step'],
+  ...['answerApproval', 'asChatTransport', 'asModel', 'asTools', 'fromJsonSchema', 'step'],
 ]
 
 function invalid(owner: string, problem: string, write: string, call: () => unknown): Mistake {

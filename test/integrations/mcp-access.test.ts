@@ -1,7 +1,7 @@
 /** The MCP endpoint: access, request states, sessions, names of tools and hostile input. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import * as sdk from '@modelcontextprotocol/server'
-import { agent, ask, bearer, fromJsonSchema, MemoryStore, oidc } from 'dragoman'
+import { agent, approvals, approve, ask, bearer, fromJsonSchema, MemoryStore, oidc } from 'dragoman'
 import { until } from 'dragoman/testing'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
@@ -401,6 +401,26 @@ describe('forms', () => {
         expect(sdk.isSpecType.ElicitRequestFormParams({ mode: 'form', message, requestedSchema })).toBe(true)
       }),
     )
+  })
+
+  it('ask for an approval with a boolean', async () => {
+    const payer = agent({ name: 'Payer', extensions: [approvals] }, async function* ({ approvals: decisions }) {
+      if (!decisions) yield approve([{ id: 'call-1', name: 'pay', args: { amount: 3 } }])
+      yield `Approved: ${decisions?.get('call-1')?.approved}`
+    })
+    await using server = await serveMcp(payer)
+    const asked: unknown[] = []
+    await using client = await modern(
+      { url: server.url },
+      {
+        answer: (params) => {
+          asked.push(params)
+          return { action: 'accept', content: { approved: true } }
+        },
+      },
+    )
+    expect(textIn(await client.call('Payer', { message: 'go' }))).toContain('Approved: true')
+    expect(asked).toMatchObject([{ requestedSchema: { properties: { approved: { type: 'boolean' } } } }])
   })
 
   it('ask for JSON if the schema is not flat', () => {
