@@ -10,8 +10,11 @@ interface CorsOptions {
   readonly credentialHeaders: readonly string[]
 }
 
-/** Makes an endpoint answer preflight requests, and adds the headers of CORS to its other answers. */
-export type AddCors = (endpoint: AgentEndpoint) => AgentEndpoint
+/**
+ * Makes an endpoint answer preflight requests, and adds the headers of CORS to its other answers. With `hasOwnHeaders`,
+ * pages may send all headers and read those of the answer: other protocols have headers of their own.
+ */
+export type AddCors = (endpoint: AgentEndpoint, options?: { readonly hasOwnHeaders: boolean }) => AgentEndpoint
 
 /** Time for which browsers keep the answer to a preflight. Chromium keeps none for longer. */
 const maxAgeSeconds = 7200
@@ -31,19 +34,28 @@ export function createCors({ origins, credentialHeaders }: CorsOptions): AddCors
     const origin = headers.get('origin')
     return origin !== null && allowed.has(origin) ? { 'access-control-allow-origin': origin } : {}
   }
-  const addTo = (answered: HttpAnswer, exchange: Exchange): HttpAnswer => {
-    const { vary, 'access-control-expose-headers': own } = answered.headers
+  const addTo = (answered: HttpAnswer, exchange: Exchange, hasOwnHeaders: boolean): HttpAnswer => {
+    const { vary, 'access-control-expose-headers': listed } = answered.headers
+    const own = listed ?? (hasOwnHeaders ? Object.keys(answered.headers).join() : undefined)
     return withHeaders(answered, {
       ...originFor(exchange),
       'access-control-expose-headers': own ? `${own},${exposed}` : exposed,
       vary: vary ? `${vary}, Origin` : 'Origin',
     })
   }
-  return (endpoint) => (exchange, path, caller) => {
-    if (isPreflight(exchange)) return { status: 204, headers: { ...originFor(exchange), ...preflight } }
-    const answered = endpoint(exchange, path, caller)
-    return answered instanceof Promise ? answered.then((each) => addTo(each, exchange)) : addTo(answered, exchange)
+  const answerPreflight = (exchange: Exchange, hasOwnHeaders: boolean): HttpAnswer => {
+    const wanted = hasOwnHeaders ? exchange.headers.get('access-control-request-headers') : null
+    const all = wanted === null ? preflight : { ...preflight, 'access-control-allow-headers': wanted }
+    return { status: 204, headers: { ...originFor(exchange), ...all } }
   }
+  return (endpoint, { hasOwnHeaders } = { hasOwnHeaders: false }) =>
+    (exchange, path, caller) => {
+      if (isPreflight(exchange)) return answerPreflight(exchange, hasOwnHeaders)
+      const answered = endpoint(exchange, path, caller)
+      return answered instanceof Promise
+        ? answered.then((each) => addTo(each, exchange, hasOwnHeaders))
+        : addTo(answered, exchange, hasOwnHeaders)
+    }
 }
 
 /** Other requests with `OPTIONS` do not come from the CORS protocol. */

@@ -69,7 +69,7 @@ export function createRouter(deps: RouterDeps): AnswerExchange {
         .answer(exchange, path)
         .then((result) => ('status' in result ? result : next(exchange, path, result.caller)))
     // Public endpoints decide themselves which pages may call them, so preflights reach them too.
-    return isPublic ? endpoint : addCors(endpoint)
+    return isPublic ? endpoint : addCors(endpoint, { hasOwnHeaders: true })
   }
   const byPath = endpoints.map((each) => ({ path: each.path, below: `${each.path}/`, endpoint: toEndpoint(each) }))
   const outside = addCors(outsideBase)

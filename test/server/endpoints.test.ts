@@ -189,6 +189,26 @@ describe('endpoints', () => {
     })
   })
 
+  it('let pages of `cors` send and read the headers of their protocol', async () => {
+    const session = lines(() => ({ status: 200, headers: { 'mcp-session-id': '1' }, body: '' }))
+    const origin = 'https://app.example'
+    const handler = await createHandler(shout, { cors: [origin], auth: [apiKey('k1')], endpoints: [session] })
+    const asking = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'mcp-session-id,x-api-key',
+    }
+    const preflight = async (path: string, from = origin) =>
+      (await handler.fetch(at(path, { method: 'OPTIONS', headers: { origin: from, ...asking } }))).headers
+    expect((await preflight('/lines')).get('access-control-allow-headers')).toBe('mcp-session-id,x-api-key')
+    expect((await preflight('/tasks')).get('access-control-allow-headers')).not.toContain('mcp-session-id')
+    expect((await preflight('/lines', 'https://evil.example')).get('access-control-allow-origin')).toBeNull()
+    const { headers } = await handler.fetch(at('/lines', { headers: { origin, 'x-api-key': 'k1' } }))
+    expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(
+      expect.arrayContaining(['mcp-session-id', 'retry-after']),
+    )
+    await handler.close()
+  })
+
   describe('read JSON', () => {
     const reading = lines(async (_, { readJson }) => ok(await readJson()))
 
