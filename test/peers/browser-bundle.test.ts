@@ -217,6 +217,7 @@ describe('the entries', () => {
     const reached = packagesBelow(source, ({ dynamicallyImportedIds }) => dynamicallyImportedIds)
     const allowed = [...Object.keys(manifest.dependencies), ...(loadedPeers[name] ?? [])]
     expect(reached.filter((each) => !allowed.includes(each))).toEqual([])
+    expect(reached).toEqual(expect.arrayContaining([...(loadedPeers[name] ?? [])]))
   })
 
   it.each(Object.entries(entrySources))('%s loads optional peers on use', (_, source) => {
