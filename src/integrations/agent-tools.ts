@@ -155,7 +155,8 @@ export async function* sendTurn(
   // The request is not sent if the signal has aborted before.
   signal?.throwIfAborted()
   const stream = client.sendStreamingMessage(request, { idempotencyKey, ...(extensions && { extensions }) })
-  yield* followTurn(client, readTurn(stream), { taskId: request.message.taskId, signal })
+  const { taskId } = request.message
+  yield* followTurn(client, readTurn(stream, { continues: taskId !== undefined }), { taskId, signal })
 }
 
 /** The output of a turn so far. */

@@ -7,7 +7,10 @@ export type ClientOrAddress = AgentClient | string
 
 /** Returns a function that opens the client. A connection that failed is tried again at the next call. */
 export function lazyClient(target: ClientOrAddress): () => Promise<AgentClient> {
-  if (typeof target !== 'string') return () => Promise.resolve(target)
+  if (typeof target !== 'string') {
+    if (typeof target?.sendStreamingMessage === 'function') return () => Promise.resolve(target)
+    throw new TypeError('Pass the address of an agent or the result of `connect`, awaited')
+  }
   let opening: Promise<AgentClient> | undefined
   return () => {
     opening ??= connect(target).catch((error: unknown) => {

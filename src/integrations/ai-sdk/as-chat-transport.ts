@@ -4,7 +4,7 @@ import { A2AError } from '../../model/errors.js'
 import { followTurn } from '../follow-turn.js'
 import { type ClientOrAddress, lazyClient } from '../lazy-client.js'
 import { type ChatAgent, newestTask, resumeChat, sendChat } from './chat.js'
-import { taskIn } from './chunks.js'
+import { placeIn } from './chunks.js'
 
 /**
  * Makes a transport for `useChat`. The id of the chat is the contextId. `stop()` cancels the task; a page that is reloaded
@@ -97,8 +97,8 @@ async function* noting(
 ): AsyncGenerator<UIMessageChunk, void, void> {
   for await (const chunk of chunks) {
     if (chunk.type === 'start' && chunk.messageId !== undefined) {
-      const taskId = taskIn(chunk.messageId)
-      if (taskId !== undefined) note(taskId)
+      const place = placeIn(chunk.messageId)
+      if (place) note(place.taskId)
     }
     yield chunk
   }

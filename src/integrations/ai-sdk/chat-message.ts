@@ -11,7 +11,7 @@ import { invalidField } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import { type JsonValue, type Part, type Struct, textOf } from '../../model/part.js'
-import { askTool, type ContinuedMessage, taskIn } from './chunks.js'
+import { askTool, type ContinuedMessage, placeIn } from './chunks.js'
 import { filePart } from './file-parts.js'
 
 /** A request of `useChat`. The messages come from a page: nothing in them is trusted. */
@@ -27,6 +27,8 @@ export interface ChatMessage {
   readonly message: Omit<Message, 'taskId'>
   /** The task that is continued if it waits. Otherwise a new task begins. */
   readonly taskId?: string
+  /** The turn of the message of the chat before this one, if that message has the same task. */
+  readonly turn?: number
   /** Whether the message is only an answer: it is refused if the task does not wait. */
   readonly isAnswer?: boolean
   readonly continued?: ContinuedMessage
@@ -75,23 +77,23 @@ export function chatMessageOf({ chatId, trigger, messageId, messages }: ChatRequ
   const earlier = before?.role === 'assistant' ? before : undefined
   const isRegenerated = trigger === 'regenerate-message'
   if (isRegenerated || (messageId !== undefined && messageId === last.id)) {
-    const replaced = isRegenerated && messageId !== undefined ? taskIn(messageId) : undefined
-    const mark: ChatMark = { after: (earlier && taskIn(earlier.id)) ?? '' }
+    const replaced = isRegenerated && messageId !== undefined ? placeIn(messageId)?.taskId : undefined
+    const mark: ChatMark = { after: (earlier && placeIn(earlier.id)?.taskId) ?? '' }
     const message = { ...newMessage(parts, chatId, mark), ...(replaced && { referenceTaskIds: [replaced] }) }
     return { message }
   }
-  const taskId = earlier && taskIn(earlier.id)
-  if (!earlier || taskId === undefined) return { message: newMessage(parts, chatId) }
+  const place = earlier && placeIn(earlier.id)
+  if (!earlier || !place) return { message: newMessage(parts, chatId) }
   const asked = openTools(earlier)
   const approval = asked.filter(({ approval }) => approval)
-  if (approval.length > 0) return { message: typedDecision(approval, parts, chatId), taskId }
+  if (approval.length > 0) return { message: typedDecision(approval, parts, chatId), ...place }
   const hasQuestion = asked.some(({ state }) => state === 'input-available')
-  return { message: newMessage(parts, chatId), ...(hasQuestion && { taskId }) }
+  return { message: newMessage(parts, chatId), ...(hasQuestion && place) }
 }
 
 /** The answer that the page has put into the last message: the output of the tool `ask`, or decisions. */
 function answerOf(last: ShownMessage, chatId: string): ChatMessage {
-  const taskId = taskIn(last.id)
+  const taskId = placeIn(last.id)?.taskId
   const asked = openTools(last)
   if (taskId === undefined || asked.length === 0)
     throw invalidField('messages', 'the last message has no open question')

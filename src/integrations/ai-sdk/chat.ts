@@ -34,13 +34,13 @@ export async function* sendChat(
   request: ChatRequest,
   follow: Follow = justRead,
 ): AsyncGenerator<UIMessageChunk, void, void> {
-  const { message, taskId, isAnswer, continued, decisions } = chatMessageOf(request)
+  const { message, taskId, turn, isAnswer, continued, decisions } = chatMessageOf(request)
   const isWaiting = taskId !== undefined && (await waits(agent, taskId))
   if (isAnswer && !isWaiting) throw new A2AError('UNSUPPORTED_OPERATION', 'The question is not open any more')
   const sent = isWaiting ? { ...message, taskId } : message
-  const encoder = new ChunkEncoder(continued)
+  const encoder = new ChunkEncoder({ continued, after: isWaiting ? turn : 0 })
   const stream = agent.sendStreamingMessage({ message: sent }, { extensions })
-  for await (const event of follow(readTurn(stream), isWaiting ? taskId : undefined)) {
+  for await (const event of follow(readTurn(stream, { continues: isWaiting }), isWaiting ? taskId : undefined)) {
     yield* encoder.encode(event)
     if (event.kind === 'begin' && decisions) yield* encoder.decide(decisions)
   }

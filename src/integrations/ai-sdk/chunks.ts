@@ -21,9 +21,10 @@ export function messageIdOf(taskId: string, turn: number): string {
   return `${taskId}_${turn}`
 }
 
-/** The task in the id of a message; undefined for other messages. */
-export function taskIn(messageId: string): string | undefined {
-  return /^(.+)_[1-9]\d{0,8}$/s.exec(messageId)?.[1]
+/** The task and the turn in the id of a message; undefined for other messages. */
+export function placeIn(messageId: string): { readonly taskId: string; readonly turn: number } | undefined {
+  const [, taskId, turn] = /^(.+)_([1-9]\d{0,8})$/s.exec(messageId) ?? []
+  return taskId === undefined ? undefined : { taskId, turn: Number(turn) }
 }
 
 /** The name of a state as a finish reason: `input-required`. */
@@ -38,8 +39,15 @@ export interface ContinuedMessage {
   readonly toolCalls: Iterable<string>
 }
 
+interface EncoderOptions {
+  readonly continued?: ContinuedMessage | undefined
+  /** The turn of the message before, if it has the same task. Agents that send no history do not count turns. */
+  readonly after?: number | undefined
+}
+
 export class ChunkEncoder {
   readonly #continued: ContinuedMessage | undefined
+  readonly #after: number
   #isStarted = false
   #taskId = ''
   #turn = 1
@@ -52,8 +60,9 @@ export class ChunkEncoder {
   readonly #approved = new Set<string>()
   #usage: Usage | undefined
 
-  constructor(continued?: ContinuedMessage) {
+  constructor({ continued, after = 0 }: EncoderOptions = {}) {
     this.#continued = continued
+    this.#after = after
     this.#toolCalls = new Set(continued?.toolCalls)
   }
 
@@ -112,12 +121,12 @@ export class ChunkEncoder {
 
   #begin({ taskId, contextId, turn }: Extract<TurnEvent, { kind: 'begin' }>): UIMessageChunk[] {
     this.#taskId = taskId ?? ''
-    this.#turn = turn
+    this.#turn = Math.max(turn, this.#after + 1)
     this.#turnCalls.clear()
     const step: UIMessageChunk = { type: 'start-step' }
     if (this.#isStarted) return [step]
     this.#isStarted = true
-    const messageId = this.#continued?.id ?? (taskId === undefined ? undefined : messageIdOf(taskId, turn))
+    const messageId = this.#continued?.id ?? (taskId === undefined ? undefined : messageIdOf(taskId, this.#turn))
     const messageMetadata = { ...(taskId !== undefined && { taskId }), ...(contextId !== undefined && { contextId }) }
     return [{ type: 'start', ...(messageId !== undefined && { messageId }), messageMetadata }, step]
   }
