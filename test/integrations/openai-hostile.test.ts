@@ -292,6 +292,26 @@ describe('races and cut connections', () => {
     expect(logged.filter(({ level }) => level === 'error')).toEqual([])
   })
 
+  it('releases the streams of clients that leave, and refuses more than the limit', async () => {
+    await using served = await serveHostile({}, { limits: { streamsPerCaller: 3 } })
+    const { id } = await served.ai.responses.create({ model: 'Tailor', input: 'wait', background: true })
+    const open = async () => {
+      const leaving = new AbortController()
+      const response = await served.request(`/responses/${id}?stream=true`, { signal: leaving.signal })
+      return { status: response.status, leave: () => leaving.abort() }
+    }
+    for (let round = 0; round < 5; round++) {
+      // The server notices after a moment that the readers of the last round have left.
+      await until(async () => {
+        const readers = [await open(), await open(), await open()]
+        const areOpen = readers.every(({ status }) => status === 200)
+        if (areOpen) expect((await open()).status).toBe(429)
+        for (const { leave } of readers) leave()
+        return areOpen
+      })
+    }
+  })
+
   it('takes one of several different answers', async () => {
     await using served = await serveHostile()
     const { id } = await served.ai.responses.create({ model: 'Tailor', input: 'ask' })
