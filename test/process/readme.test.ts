@@ -32,7 +32,7 @@ describe('the README', () => {
   })
 
   it('shows calls of the demonstration that work', async () => {
-    const calls = demonstrationOf(readme)
+    const calls = demonstrationOf(readPage('examples/README.md'), 'All agents at once')
     expect(calls).toHaveLength(expected.length)
     await using folder = await temporaryFolder()
     await using system = await startSystem(folder.path, ['--ports', 'auto', '--store', 'memory'])
@@ -43,6 +43,10 @@ describe('the README', () => {
       const said = execFileSync('sh', ['-c', `json='content-type: application/json'\n${here}`], { encoding: 'utf8' })
       expect(said, line).toMatch(expected[place] ?? /never/)
     }
+    const inReadme = demonstrationOf(readme, 'The demonstration')
+    expect(inReadme.length).toBeGreaterThan(0)
+    const withoutVariable = calls.map((line) => line.replace('"$json"', "'content-type: application/json'"))
+    for (const line of inReadme) expect(withoutVariable).toContain(line)
   })
 
   it('has the same code, commands and tables in Chinese', () => {
@@ -82,8 +86,8 @@ const expected = [
   /# Solar power/,
 ]
 
-function demonstrationOf(page: string): readonly string[] {
-  const [, code = ''] = /## The demonstration[\s\S]*?```sh\n([\s\S]*?)```/.exec(page) ?? []
+function demonstrationOf(page: string, heading: string): readonly string[] {
+  const [, code = ''] = /```sh\n([\s\S]*?)```/.exec(page.split(`## ${heading}`)[1] ?? '') ?? []
   return code.split('\n').filter((line) => /^(curl|npx) /.test(line))
 }
 
