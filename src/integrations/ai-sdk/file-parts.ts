@@ -13,10 +13,10 @@ export function filePart({ data, mediaType, filename }: FileContent): RawPart | 
   const about = { ...(mediaType !== undefined && { mediaType }), ...(filename !== undefined && { filename }) }
   if (data instanceof Uint8Array || data instanceof ArrayBuffer) return file(new Uint8Array(data), about)
   const address = typeof data === 'string' ? data : data.href
-  const inline = /^data:([^;,]*)[^,]*;base64,/i.exec(address.slice(0, 1000))
-  if (inline) {
-    const type = mediaType ?? inline[1]
-    return { raw: address.slice(inline[0].length), ...about, ...(type && { mediaType: type }) }
+  const [head = ''] = address.slice(0, 1000).split(',', 1)
+  if (/^data:/i.test(head) && /;base64$/i.test(head)) {
+    const type = mediaType ?? head.slice('data:'.length).split(';', 1)[0]
+    return { raw: address.slice(head.length + 1), ...about, ...(type && { mediaType: type }) }
   }
   if (/^https?:/i.test(address)) return { url: address, ...about }
   if (/^[a-z][a-z0-9+.-]*:/i.test(address.slice(0, 100)))
