@@ -161,6 +161,9 @@ describe.each(majors)('AI SDK %s', (_major, ai) => {
       await idle()
       expect(messages()).toHaveLength(2)
       expect(messages()[1]?.id).not.toBe(first?.id)
+      await chat.regenerate()
+      await idle()
+      expect(messages()).toHaveLength(2)
       expect(outline(messages()[1] as UIMessage).at(-1)).toBe('text: Hello 1')
     })
 
@@ -314,6 +317,16 @@ describe('chatEndpoint', () => {
     ['GET', 'api/chat/c/stream/more', 404],
   ])('answers %s %s with %i', async (method, path, status) => {
     expect((await fetch(served.url + path, { method })).status).toBe(status)
+  })
+
+  it('begins a new task if the question of an old page is gone', async () => {
+    const old = asked({ toolName: 'ask', state: 'input-available' })
+    const response = await fetch(`${served.url}api/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'c', messages: [old, user] }),
+    })
+    expect(await response.text()).toMatch(/"delta":"Hello 0".*data: \[DONE\]\n\n$/s)
   })
 
   it('serves the agent that it names', async () => {

@@ -35,9 +35,13 @@ export async function* sendChat(
   follow: Follow = justRead,
 ): AsyncGenerator<UIMessageChunk, void, void> {
   const { message, taskId, turn, isAnswer, continued, decisions } = chatMessageOf(request)
-  const isWaiting = taskId !== undefined && (await waits(agent, taskId))
+  const isWaiting = taskId !== undefined && (await waits(agent, taskId, isAnswer))
   if (isAnswer && !isWaiting) throw new A2AError('UNSUPPORTED_OPERATION', 'The question is not open any more')
-  const sent = isWaiting ? { ...message, taskId } : message
+  const isUnnamed = request.trigger === 'regenerate-message' && !message.referenceTaskIds
+  // Agents that cannot list tasks get no reference.
+  const newest = isUnnamed ? await newestTask(agent, request.chatId).catch(() => undefined) : undefined
+  const referenceTaskIds = newest === undefined ? {} : { referenceTaskIds: [newest] }
+  const sent = isWaiting ? { ...message, taskId } : { ...message, ...referenceTaskIds }
   const encoder = new ChunkEncoder({ continued, after: isWaiting ? turn : 0 })
   const stream = agent.sendStreamingMessage({ message: sent }, { extensions })
   for await (const event of follow(readTurn(stream, { continues: isWaiting }), isWaiting ? taskId : undefined)) {
@@ -46,10 +50,15 @@ export async function* sendChat(
   }
 }
 
-/** A task that cannot be seen is refused by the send. */
-async function waits(agent: ChatAgent, id: string): Promise<boolean> {
-  const { status } = await agent.getTask({ id, historyLength: 0 })
-  return isInterrupted(status.state)
+/** Whether a task waits for a message. A task that is gone does not, unless it must exist. */
+async function waits(agent: ChatAgent, id: string, mustExist = false): Promise<boolean> {
+  try {
+    const { status } = await agent.getTask({ id, historyLength: 0 })
+    return isInterrupted(status.state)
+  } catch (error) {
+    if (mustExist || !(error instanceof A2AError) || error.code !== 'TASK_NOT_FOUND') throw error
+    return false
+  }
 }
 
 /** The newest task of a chat; undefined if there is none. */

@@ -32,7 +32,7 @@ export type AiSdkFunction = (turn: Turn, messages: ModelMessage[]) => AiSdkRun |
 
 /** Options of `fromAiSdk`. */
 export interface FromAiSdkOptions {
-  /** The maximum number of earlier tasks of the conversation that the model sees. Default 20. */
+  /** The maximum number of earlier tasks of the conversation that the model sees, 0 to 100. Default 20. */
   readonly maxEarlierTasks?: number
 }
 
@@ -52,6 +52,8 @@ export function fromAiSdk(
 ): Agent {
   assertOptions('fromAiSdk', options, { maxEarlierTasks: true } satisfies NamesOf<FromAiSdkOptions>)
   const { maxEarlierTasks = 20 } = options
+  if (!Number.isInteger(maxEarlierTasks) || maxEarlierTasks < 0 || maxEarlierTasks > 100)
+    throw new TypeError('`maxEarlierTasks` of `fromAiSdk` must be an integer from 0 to 100')
   const run = runOf(source)
   return agent(withExtensions(card), async function* (turn: Turn) {
     const { earlier, own } = await conversationOf(turn, maxEarlierTasks)
@@ -62,7 +64,7 @@ export function fromAiSdk(
     if (asked.length === 0) return yield* outputOf(result)
     const answers = (await result.responseMessages) ?? (await result.response).messages
     const waiting: WaitingRun = { own: [...own, ...(toJson(answers) as Struct[])], asked: asked.map(approvalOf) }
-    await turn.checkpoint(checkpointKey, waiting as unknown as JsonValue)
+    await turn.checkpoint(keyOf(turn.number), waiting as unknown as JsonValue)
     const hint = asked
       .map(({ reason }) => reason)
       .filter(Boolean)
@@ -96,7 +98,10 @@ interface WaitingRun {
 /** A message of the task for the model. Messages of the caller are in the history already, with their files. */
 type OwnMessage = { readonly sent: string } | Struct
 
-const checkpointKey = 'ai-sdk'
+/** The key of the run that a turn left waiting. Only the next turn answers it. */
+function keyOf(turn: number): string {
+  return `ai-sdk-${turn}`
+}
 
 async function conversationOf(
   turn: Turn,
@@ -106,7 +111,7 @@ async function conversationOf(
   const first = turn.history.find(({ role }) => role === 'ROLE_USER') ?? turn.message
   const earlier = earlierMessages(earlierTasks, first)
   const sent = { sent: turn.message.messageId }
-  const waiting = turn.checkpoints.get(checkpointKey) as WaitingRun | undefined // written below
+  const waiting = turn.checkpoints.get(keyOf(turn.number - 1)) as WaitingRun | undefined // written by `fromAiSdk`
   if (waiting) return { earlier, own: [...waiting.own, decisionMessage(turn, waiting)] }
   if (turn.number === 1) return { earlier, own: [sent] }
   // A message that came while another one was handled.
