@@ -100,6 +100,10 @@ describe('the packed package', () => {
       const expected = `Error: ${feature} needs the package \`${name}\`; run \`npm install ${name}\`\n`
       await expect(run(process.execPath, ['use.mjs'], app), name).rejects.toThrow(expected)
     }
+    const mcp = ['node_modules/dragoman/bin/dragoman.js', 'mcp', 'http://127.0.0.1:1']
+    await expect(run(process.execPath, mcp, app)).rejects.toThrow(
+      '`dragoman mcp` needs the package `@modelcontextprotocol/server`; run `npm install @modelcontextprotocol/server`',
+    )
   })
 
   /** Returns the errors in a program and in the declarations of this package, without those of other packages. */

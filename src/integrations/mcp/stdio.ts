@@ -24,7 +24,9 @@ export interface StdioOptions {
 /** Serves MCP until the client closes the standard input. Throws if no agent can be reached. */
 export async function serveMcpStdio(options: StdioOptions): Promise<void> {
   const { waitMs = defaultWaitMs, onError } = options
-  const [sdk, { serveStdio }] = await Promise.all([loadServerSdk(), loadStdio()])
+  // First: its error names the command.
+  const { serveStdio } = await loadStdio()
+  const sdk = await loadServerSdk()
   const agents = new ConnectedAgents(options)
   await agents.connect()
   const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve).once('close', resolve))
