@@ -181,8 +181,8 @@ const hello = {
 }
 
 /** A session of revision 2025-06-18, without a client. */
-async function openSession(url: string, more: Record<string, string> = {}) {
-  const opened = await fetch(url, post(hello, more))
+async function openSession(url: string, more: Record<string, string> = {}, capabilities: object = {}) {
+  const opened = await fetch(url, post({ ...hello, params: { ...hello.params, capabilities } }, more))
   await opened.text()
   const headers = { ...more, 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' }
   const send = (body: unknown) => fetch(url, post(body, headers))
@@ -194,7 +194,44 @@ async function openSession(url: string, more: Record<string, string> = {}) {
   return { status: opened.status, headers, send, isOpen }
 }
 
+/** The messages in a response with server-sent events. */
+async function* messagesOf({ body }: Response): AsyncGenerator<unknown, void, void> {
+  let text = ''
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk
+    const frames = text.split('\n\n')
+    text = frames.pop() ?? ''
+    for (const frame of frames) {
+      const data = /^data: (.+)$/m.exec(frame)?.[1]
+      if (data !== undefined) yield JSON.parse(data)
+    }
+  }
+}
+
 describe('sessions of older revisions', () => {
+  it('ask on the stream of the call, which a client need not listen beside', async () => {
+    await using server = await serveMcp(createTailor().tailor)
+    const session = await openSession(server.url, {}, { elicitation: {} })
+    const response = await session.send(call('suit'))
+    const events = messagesOf(response)
+    const asked = (await events.next()).value as { readonly id: number; readonly method: string }
+    expect(asked).toMatchObject({ method: 'elicitation/create', params: { message: 'Which size?' } })
+    await session.send({ jsonrpc: '2.0', id: asked.id, result: { action: 'accept', content: { answer: '52' } } })
+    expect((await events.next()).value).toMatchObject({ id: 2, result: { content: [{ text: 'Made: 52' }, {}] } })
+  })
+
+  it('leave a task waiting whose call is cancelled before the user answers', async () => {
+    await using server = await serveMcp(createTailor().tailor)
+    const session = await openSession(server.url, {}, { elicitation: {} })
+    const events = messagesOf(await session.send(call('suit')))
+    await events.next()
+    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
+    expect(await session.isOpen()).toBe(true)
+    const tasks = await server.served.services.get('Tailor')?.listTasks({}, { caller: { id: 'anonymous' } })
+    expect(tasks?.tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_INPUT_REQUIRED'])
+    await events.return(undefined)
+  })
+
   it('belong to the caller that opened them', async () => {
     await using server = await serveMcp(createTailor().tailor, {}, { auth })
     const alice = await openSession(server.url, as('a'))

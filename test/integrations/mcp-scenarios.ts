@@ -95,11 +95,11 @@ export function mcpScenarios(
 
     it.each(['decline', 'cancel'] as const)('returns the question when the user chooses %s', async (action) => {
       await using client = await open({ answer: () => ({ action }) })
-      const result = await client.call('Tailor', { message: 'suit' })
-      expect(textIn(result)).toContain('Which size?')
+      const result = await client.call('Tailor', { message: 'form' })
+      expect(textIn(result)).toMatch(/A draft\..*Which cloth\?/s)
       expect(await client.states()).toEqual(['TASK_STATE_INPUT_REQUIRED'])
-      const reply = await client.call('a2a_reply', { task_id: taskIdIn(result), answer: '50' })
-      expect(textIn(reply)).toContain('Made: 50')
+      const reply = await client.call('a2a_reply', { task_id: taskIdIn(result), answer: { cloth: 'silk' } })
+      expect(textIn(reply)).toContain('Made: {"cloth":"silk"}')
     })
 
     it('returns the question as text if the client cannot be asked', async () => {

@@ -215,7 +215,7 @@ export class ToolCall {
     for await (const event of readTurn(one(task))) {
       if (event.kind !== 'question' && event.kind !== 'auth') continue
       const asked = { ...event, text: `${event.text} (The user did not answer.)` }
-      return this.#asText(asked, new TurnOutput(), { taskId: `${agent.key}/${task.id}`, contextId: task.contextId })
+      return this.#asText(asked, TurnOutput.of(task), { taskId: `${agent.key}/${task.id}`, contextId: task.contextId })
     }
     return errorResult('The user did not answer')
   }
@@ -265,12 +265,12 @@ export class ToolCall {
       'url' in request
         ? { mode: 'url' as const, ...request, elicitationId: crypto.randomUUID() }
         : { mode: 'form' as const, ...request }
-    const { signal } = this.#ctx.mcpReq
-    const given = await this.#ctx.mcpReq.elicitInput(params, { timeout: askMs, signal }).catch(() => undefined)
-    if (given) return await this.#continue(waiting, given, refusals)
-    const { agent, taskId } = waiting
-    if (signal.aborted && this.#isCancelled()) await agent.service.cancelTask({ id: taskId }, this.#asCaller)
-    return this.#asText(question, output, ref)
+    const { signal, id } = this.#ctx.mcpReq
+    // Related to the call, because a client need not listen to a stream of its own. Clients cancel a call that their user
+    // does not answer in time; nothing runs then, so the task keeps waiting.
+    const options = { timeout: askMs, signal, relatedRequestId: id }
+    const given = await this.#ctx.mcpReq.elicitInput(params, options).catch(() => undefined)
+    return given ? await this.#continue(waiting, given, refusals) : this.#asText(question, output, ref)
   }
 
   /** The question as a form or a link; undefined if the client cannot show it. */
