@@ -312,6 +312,22 @@ describe('endpoints', () => {
       ])
     })
 
+    it('in the trace of the request, unless they name another one', async () => {
+      const traced = agent('Traced', async function* (turn) {
+        yield `${turn.traceparent}`
+      })
+      const calling = lines(async ({ query }, { caller, services }) => {
+        const context = query === '' ? { caller } : { caller, traceparent: query }
+        return ok(await services.get('Traced')?.sendMessage({ message: message('go') }, context))
+      })
+      await using served = await audited(calling, {}, traced)
+      const own = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+      const other = '00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+      const answerOf = async (path: string) => (await served.fetch(at(path, { headers: { traceparent: own } }))).text()
+      expect(await answerOf('/lines')).toContain(own)
+      expect(await answerOf(`/lines?${other}`)).toContain(other)
+    })
+
     it('and the debug log and the metrics name the endpoint', async () => {
       const logged: unknown[] = []
       await using served = await serve(workshop, {
