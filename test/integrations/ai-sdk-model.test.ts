@@ -18,7 +18,8 @@ const tailor = agent({ name: 'Tailor', extensions: [steps, usage] }, async funct
   if (turn.text === 'files') {
     yield artifact('photo', file(new Uint8Array([1, 2]), { mediaType: 'image/png' }))
     yield artifact('link', file(new URL('https://example.com/a.pdf'), { filename: 'a.pdf' }))
-    return yield artifact('size', data({ chest: 100 }))
+    yield artifact('size', data({ chest: 99 }), { id: 's' })
+    return yield artifact('size', data({ chest: 100 }), { id: 's' })
   }
   yield working('Measuring')
   yield step({ kind: 'reasoning', id: 'r', text: 'A suit needs cloth.' })
@@ -75,6 +76,17 @@ describe.each([
     expect(text).toBe('{"chest":100}')
     expect(providerMetadata?.a2a).toMatchObject({ data: [{ chest: 100 }] })
     expect(JSON.stringify(response.messages)).toContain('"contextId"')
+  })
+
+  it('does not make a reader that leaves wait for the agent', async () => {
+    const left = gate()
+    const slow = agent('Slow', async function* () {
+      yield 'Waiting'
+      await left.opened
+    })
+    await using served = await serve(slow)
+    for await (const text of streamText({ model: asModel(served.url), prompt: 'Go' }).textStream) if (text !== '') break
+    left.open()
   })
 
   it('takes back replaced text in results', async () => {

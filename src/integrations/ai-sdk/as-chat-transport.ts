@@ -122,8 +122,9 @@ async function streamOf(
         controller.error(signal?.aborted ? signal.reason : error)
       }
     },
-    async cancel() {
-      await chunks.return()
+    cancel() {
+      // The turn ends with its next event, which may be hours away; the page does not wait for it.
+      chunks.return().catch(() => undefined)
     },
   })
 }

@@ -84,8 +84,9 @@ export function asModel(client: ClientOrAddress): AgentModel {
             controller.error(error)
           }
         },
-        async cancel() {
-          await turn.return()
+        cancel() {
+          // The turn ends with its next event, which may be hours away; the reader does not wait for it.
+          turn.return().catch(() => undefined)
         },
       })
       return { stream }
@@ -101,7 +102,7 @@ class PartEncoder {
   #hasText = false
   #count = 0
   #usage: Usage | undefined
-  readonly #data: JsonValue[] = []
+  readonly #data = new Map<string, JsonValue>()
 
   /** An encoder for the same turn without its content. */
   restart(): PartEncoder {
@@ -120,7 +121,7 @@ class PartEncoder {
       case 'textEnd':
         return this.#endText(event.id, {})
       case 'data':
-        this.#data.push(event.value)
+        this.#data.set(`${event.id}/${event.index}`, event.value)
         return []
       case 'file':
         return [this.#file(event.part)]
@@ -142,6 +143,7 @@ class PartEncoder {
         return this.#finish('stop', 'completed')
       case 'reset':
         // A stream cannot take text back: the text that follows is another part.
+        this.#data.clear()
         return [...this.#endAll({}), ...this.#endReasoning()]
     }
   }
@@ -188,8 +190,9 @@ class PartEncoder {
 
   #finish(unified: 'stop' | 'error' | 'other', raw: string): StreamPart[] {
     const parts = [...this.#endReasoning(), ...this.#endAll({})]
+    const data = [...this.#data.values()]
     // An answer of data alone is shown as JSON. The next call finds the context in the metadata of the text.
-    if (!this.#hasText) parts.push(...this.#text('answer', this.#data.map((value) => JSON.stringify(value)).join('\n')))
+    if (!this.#hasText) parts.push(...this.#text('answer', data.map((value) => JSON.stringify(value)).join('\n')))
     parts.push(...this.#endAll({}))
     const { inputTokens, outputTokens, cachedTokens } = this.#usage ?? {}
     return [
@@ -201,7 +204,7 @@ class PartEncoder {
           inputTokens: { total: inputTokens, noCache: undefined, cacheRead: cachedTokens, cacheWrite: undefined },
           outputTokens: { total: outputTokens, text: undefined, reasoning: undefined },
         },
-        providerMetadata: this.#metadata({ state: raw, ...(this.#data.length > 0 && { data: this.#data }) }),
+        providerMetadata: this.#metadata({ state: raw, ...(data.length > 0 && { data }) }),
       },
     ]
   }
