@@ -8,6 +8,7 @@ import type { Operation } from '../model/operations.js'
 import type { JsonValue } from '../model/part.js'
 import { type AgentService, type CallContext, type Caller, nativeDialect } from '../model/service.js'
 import { readTraceContext, type TraceContext } from '../model/trace-context.js'
+import { TransportError } from '../model/transport-error.js'
 import { type CallObserver, type CallStart, CallTracker, refusedCall } from '../transports/call-record.js'
 import type { Exchange, HttpAnswer } from '../transports/exchange.js'
 import { assertJson, BodyInterrupted, parseJson, type RequestLimits } from '../transports/read-json.js'
@@ -163,7 +164,7 @@ function guard(endpoint: RouteEndpoint, place: string, deps: EndpointsDeps): Gua
       if (!keepOnly(settled.body)) watch?.ended()
       return settled
     } catch (caught) {
-      const refused = A2AError.from(caught)
+      const refused = failureOf(A2AError.from(caught))
       report(refused, caught)
       watch?.ended(refused)
       keepOnly(undefined)
@@ -189,6 +190,7 @@ async function openFeed<Item>(
   events: EventSource<Item>,
   { heartbeats, watch, report }: FeedDeps,
 ): Promise<SseFeed<Item>> {
+  let isGone = false
   const rest = events.items[Symbol.asyncIterator]()
   const first = rest.next()
   await (events.opened ? Promise.race([first, events.opened]) : first)
@@ -201,7 +203,10 @@ async function openFeed<Item>(
       watch?.ended()
       return end
     },
-    encodeError: (error) => {
+    encodeError: (caught) => {
+      // The stream of a reader that left ends early; that is no failure.
+      if (isGone) return ''
+      const error = failureOf(caught)
       report(error, error.cause ?? error)
       watch?.ended(error)
       try {
@@ -211,9 +216,19 @@ async function openFeed<Item>(
         return '' // ends the stream: an open one would keep its reader waiting
       }
     },
-    onGone: () => watch?.ended(),
+    onGone: () => {
+      isGone = true
+      watch?.ended()
+    },
     heartbeats,
   })
+}
+
+/** Streams of agents end early when the server closes. Their tasks go on, here after a restart or in another process. */
+function failureOf(error: A2AError): A2AError {
+  const { cause } = error
+  if (!(cause instanceof TransportError)) return error
+  return new A2AError('UNAVAILABLE', 'The stream has ended, but the task goes on: reconnect to follow it', { cause })
 }
 
 interface Arrived extends Pick<Visit, 'caller' | 'path' | 'stream'> {

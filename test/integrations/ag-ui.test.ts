@@ -370,6 +370,25 @@ describe.each([
 })
 
 describe('the endpoint', () => {
+  it('logs no error when clients leave, and says that the task goes on when the server closes', async () => {
+    const logged: unknown[] = []
+    const server = await start({ log: ({ level, message }) => void (level === 'error' && logged.push(message)) })
+    const open = async (threadId: string, signal?: AbortSignal) => {
+      const body = { threadId, runId: 'r', tools: [], context: [], state: {}, messages: [user('slow')] }
+      const headers = { 'content-type': 'application/json' }
+      return await fetch(server.url, { method: 'POST', headers, body: JSON.stringify(body), signal: signal ?? null })
+    }
+    const leaving = new AbortController()
+    const left = await open('left', leaving.signal)
+    await left.body?.getReader().read()
+    leaving.abort()
+    const stayed = await open('stayed')
+    const reading = stayed.text()
+    await server.served.close({ deadlineMs: 0 })
+    expect(eventsIn(await reading).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'UNAVAILABLE' })
+    expect(logged).toEqual([])
+  })
+
   it('returns a thread with its earlier messages and its open interrupt', async () => {
     await using server = await start()
     const run = (content: string) => post(server.url, { messages: [user(content, content)], runId: `run ${content}` })

@@ -352,7 +352,19 @@ describe('races and cut connections', () => {
       for await (const event of stream)
         if (event.type === 'response.output_text.delta') void served.server.close({ deadlineMs: 0 })
     })()
-    await expect(reading).rejects.toThrow('the turn goes on')
+    await expect(reading).rejects.toThrow('the task goes on')
     expect(logged.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  it('tells clients not to repeat a request whose task goes on when the server closes', async () => {
+    await using served = await serveHostile()
+    const answering = served.post('/chat/completions', {
+      model: 'Tailor',
+      messages: [{ role: 'user', content: 'wait' }],
+    })
+    await until(() => served.seen.length === 1)
+    await served.server.close({ deadlineMs: 0 })
+    const { status, headers } = await answering
+    expect([status, headers.get('x-should-retry')]).toEqual([503, 'false'])
   })
 })

@@ -211,7 +211,9 @@ export async function* followTurn(ref: TurnRef, context: CallContext): AsyncGene
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     if (context.untilNow || context.signal?.aborted) return
-    throw new ApiError('UNAVAILABLE', 'The stream has ended, but the turn goes on: retrieve its response')
+    // A client that repeats its request would start the same work again.
+    const message = `The server closes, but the task goes on; its response is resp_${idOf(ref)}`
+    throw new ApiError('UNAVAILABLE', message, { isRetried: false })
   }
 }
 
