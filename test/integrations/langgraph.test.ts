@@ -1,7 +1,8 @@
 /** Rules that need no LangGraph, on a graph that follows a script. `integrations/langgraph` tests with LangGraph itself. */
 import { describe, expect, it } from 'vitest'
-import { type Agent, agent, approvals, connect, data, failed, working } from '../../src/index.js'
+import { type Agent, agent, approvals, askAuth, connect, data, failed, working } from '../../src/index.js'
 import { asNode, fromLangGraph, type Graph, type GraphState } from '../../src/integrations/langgraph/index.js'
+import { createHandler } from '../../src/server/index.js'
 
 interface Run {
   readonly input: unknown
@@ -162,6 +163,30 @@ describe('asNode', () => {
       { agent: 'Broken', progress: 'Trying' },
       { agent: 'Broken', text: 'Half' },
     ])
+  })
+
+  it('interrupts the graph while the agent waits for a credential, then finds the task again', async () => {
+    const banker = agent('Banker', async function* ({ credential }) {
+      if (credential === undefined) yield askAuth('Sign in at https://bank.example')
+      yield `Paid with ${String(credential)}`
+    })
+    const handler = await createHandler(banker)
+    await using client = await connect(handler)
+    const config = { configurable: { thread_id: 't', checkpoint_ns: 'banker:1' } }
+    const node = asNode(client, { input: () => 'Pay', output: ({ text }) => text })
+    const asked: unknown[] = []
+    const interrupt = (value: unknown) => {
+      asked.push(value)
+      throw new Error('interrupted')
+    }
+    await expect(node({}, { ...config, interrupt })).rejects.toThrow('interrupted')
+    const [task] = (await client.listTasks({})).tasks
+    const taskId = task?.id ?? ''
+    const question = 'Sign in at https://bank.example'
+    expect(asked).toEqual([{ agent: 'Banker', state: 'auth-required', question, taskId }])
+    await handler.provideCredential({ taskId, credential: 'a token' })
+    expect(await node({}, { ...config, interrupt: () => 'done' })).toBe('Paid with a token')
+    expect((await client.listTasks({})).tasks).toHaveLength(1)
   })
 
   it('cancels the task when the graph is aborted', async () => {

@@ -7,8 +7,11 @@ import type { MessageInput } from '../../client/agent-client.js'
 import type { TurnEvent } from '../../client/read-turn.js'
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
+import type { Message } from '../../model/message.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
-import type { JsonValue, Part, Struct } from '../../model/part.js'
+import { type JsonValue, type Part, type Struct, textOf } from '../../model/part.js'
+import { schemaOf } from '../../model/question-schema.js'
+import type { Task } from '../../model/task.js'
 import { endText, sendTurn, TurnOutput } from '../agent-tools.js'
 import { type ClientOrAddress, lazyClient } from '../lazy-client.js'
 import { digest, textIn, toJson } from './graph.js'
@@ -64,39 +67,44 @@ export function asNode<State = any, Update = MessagesUpdate>(
   const { input = lastMessage, output = messagesUpdate as (result: NodeResult) => Update } = options
   return async (state, config) => {
     const agent = await open()
+    const { name } = agent.card
+    const { signal } = config
     const keyOf = keysOf(config)
-    let message = partsOf(input(state))
-    let taskId: string | undefined
-    for (let number = 0; ; ) {
+    const send = (message: Content, number: number) => {
       const key = keyOf(number)
-      const sent = { ...message, messageId: key, role: 'ROLE_USER' as const, ...(taskId !== undefined && { taskId }) }
-      const turn = await followTurn(
-        sendTurn(agent, { message: sent }, { signal: config.signal, idempotencyKey: key }),
-        agent.card.name,
-        config,
-      )
-      taskId = turn.result.taskId
-      if (turn.last.kind === 'end') {
-        if (turn.last.state !== 'TASK_STATE_COMPLETED') throw new Error(endText(turn.last))
-        return output(turn.result)
+      const request = { message: { ...message, messageId: key, role: 'ROLE_USER' as const } }
+      return readToEnd(sendTurn(agent, request, { signal, idempotencyKey: key }), name, config)
+    }
+    let sent = 0
+    let turn = await send(contentOf(input(state)), sent)
+    for (;;) {
+      const { last, result } = turn
+      if (last.kind === 'end') {
+        if (last.state !== 'TASK_STATE_COMPLETED') throw new Error(endText(last))
+        return output(result)
       }
-      const answer = interrupt(turn.last, agent.card.name, taskId, config)
-      // A credential arrives at the agent by another way: the same key finds the task that waits for it.
-      if (turn.last.kind === 'auth') continue
-      message = { parts: answerParts(answer) }
-      number += 1
+      const { taskId = '' } = result
+      const answer = interrupt(last, name, taskId, config)
+      if (last.kind === 'question') {
+        sent += 1
+        turn = await send({ parts: answerParts(answer), taskId }, sent)
+      } else turn = turnOf(await agent.task(taskId).wait(signal ? { signal } : {})) // a credential is no message
     }
   }
 }
 
+type Content = Pick<Message, 'parts' | 'taskId' | 'contextId'>
+
 type LastEvent = Extract<TurnEvent, { kind: 'question' | 'auth' | 'end' }>
 
+/** The last event of a turn, and the result so far. */
+interface EndedTurn {
+  readonly last: LastEvent
+  readonly result: NodeResult
+}
+
 /** Reads a turn to its end and reports its text and progress to the stream `custom` of the graph. */
-async function followTurn(
-  events: AsyncIterable<TurnEvent>,
-  agent: string,
-  { writer }: NodeConfig,
-): Promise<{ readonly last: LastEvent; readonly result: NodeResult }> {
+async function readToEnd(events: AsyncIterable<TurnEvent>, agent: string, { writer }: NodeConfig): Promise<EndedTurn> {
   const output = new TurnOutput()
   let ids: Pick<NodeResult, 'taskId' | 'contextId'> = {}
   for await (const event of events) {
@@ -114,11 +122,26 @@ async function followTurn(
   throw new A2AError('INVALID_AGENT_RESPONSE', `The stream of ${agent} ended before its task`)
 }
 
+/** The turn of a task that has ended or waits. */
+function turnOf({ id, contextId, status, artifacts = [] }: Task): EndedTurn {
+  const parts = artifacts.flatMap((artifact) => artifact.parts)
+  const said = status.message?.parts ?? []
+  const text = [...artifacts.map(textOf), textOf(said)].filter(Boolean).join('\n')
+  const data = parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  const result = { text, data, taskId: id, contextId }
+  const schema = schemaOf(status.message)
+  const question = { text: textOf(said), parts: said }
+  if (status.state === 'TASK_STATE_AUTH_REQUIRED') return { last: { kind: 'auth', ...question }, result }
+  if (status.state === 'TASK_STATE_INPUT_REQUIRED')
+    return { last: { kind: 'question', ...question, ...(schema && { schema }) }, result }
+  return { last: { kind: 'end', state: status.state, text: textOf(said) }, result }
+}
+
 /** Interrupts the graph, or returns the answer if the graph was resumed with one. */
 function interrupt(
   question: Exclude<LastEvent, { kind: 'end' }>,
   agent: string,
-  taskId: string | undefined,
+  taskId: string,
   config: NodeConfig,
 ): unknown {
   // LangGraph's own function takes a second argument, which the type of the member omits.
@@ -126,7 +149,7 @@ function interrupt(
   if (!ask)
     throw new Error(`${agent} asked a question, and only nodes of @langchain/langgraph 1 can interrupt their graph`)
   const state = question.kind === 'auth' ? 'auth-required' : 'input-required'
-  const value = { agent, state, question: question.text, ...(taskId !== undefined && { taskId }) }
+  const value = { agent, state, question: question.text, taskId }
   const schema = question.kind === 'question' ? question.schema : undefined
   return schema ? ask(value, { responseSchema: schema }) : ask(value)
 }
@@ -139,7 +162,7 @@ function keysOf({ configurable = {} }: NodeConfig): (number: number) => string {
   return (number) => digest('node', thread, place, String(number))
 }
 
-function partsOf(input: MessageInput): { readonly parts: readonly Part[]; readonly contextId?: string } {
+function contentOf(input: MessageInput): Content {
   if (typeof input === 'string') return { parts: [{ text: input }] }
   return 'parts' in input ? input : { parts: input }
 }
