@@ -11,7 +11,7 @@ import { StdioClientTransport as StdioV1 } from 'mcp-sdk-v1/client/stdio.js'
 import { StreamableHTTPClientTransport as HttpV1 } from 'mcp-sdk-v1/client/streamableHttp.js'
 import { ElicitRequestSchema } from 'mcp-sdk-v1/types.js'
 
-/** The server: an address, or a command that speaks MCP on its standard streams. */
+/** The server: an address, or a command that serves MCP on its standard streams. */
 export type Target =
   | { readonly url: string; readonly headers?: Record<string, string> }
   | { readonly command: string; readonly args: string[]; readonly env?: Record<string, string> }

@@ -1,4 +1,4 @@
-/** What every MCP client can do with an agent, over HTTP and over stdio. */
+/** The scenarios that every MCP client passes, over HTTP and over stdio. */
 import type { ElicitResult } from '@modelcontextprotocol/client'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'

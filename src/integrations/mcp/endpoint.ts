@@ -1,9 +1,10 @@
 /** MCP over HTTP in front of the agents of a port: each agent is a tool. */
 import type { AuthInfo, McpHttpHandler, ServerContext } from '@modelcontextprotocol/server'
-import { A2AError } from '../../model/errors.js'
+import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { Endpoint, Visit } from '../../server/endpoints.js'
 import { type Exchange, type HttpAnswer, jsonHeaders } from '../../transports/exchange.js'
+import { httpStatuses } from '../http-statuses.js'
 import { type AgentServerDeps, createAgentServer } from './agent-server.js'
 import { loadServerSdk, type ServerSdk } from './load-server.js'
 import { type SessionLimits, Sessions } from './sessions.js'
@@ -127,24 +128,21 @@ function accessOf(ctx: ServerContext): ToolAccess {
   return { caller: visit.caller, agents, tools: toolsOf(agents.values()), onError }
 }
 
-const statuses: Partial<Record<A2AError['code'], readonly [status: number, code: number]>> = {
-  PARSE_ERROR: [400, -32700],
-  INVALID_REQUEST: [400, -32600],
-  INVALID_PARAMS: [400, -32602],
-  METHOD_NOT_FOUND: [404, -32001],
-  CONTENT_TYPE_NOT_SUPPORTED: [415, -32000],
-  UNAUTHENTICATED: [401, -32000],
-  PERMISSION_DENIED: [403, -32000],
-  PAYLOAD_TOO_LARGE: [413, -32000],
-  RATE_LIMITED: [429, -32000],
-  UNAVAILABLE: [503, -32000],
+/** The codes of JSON-RPC; other errors are errors of the server. */
+const rpcCodes: { readonly [code in ErrorCode]?: number } = {
+  PARSE_ERROR: -32700,
+  INVALID_REQUEST: -32600,
+  INVALID_PARAMS: -32602,
+  METHOD_NOT_FOUND: -32001, // the session
+  INTERNAL_ERROR: -32603,
 }
 
 function refusalOf({ code, message }: A2AError): HttpAnswer {
-  const [status, number] = statuses[code] ?? [500, -32603]
+  const error = { code: rpcCodes[code] ?? -32000, message }
   return {
-    status,
+    // As the package answers for other media types.
+    status: code === 'CONTENT_TYPE_NOT_SUPPORTED' ? 415 : httpStatuses[code],
     headers: jsonHeaders,
-    body: JSON.stringify({ jsonrpc: '2.0', error: { code: number, message }, id: null }),
+    body: JSON.stringify({ jsonrpc: '2.0', error, id: null }),
   }
 }

@@ -85,7 +85,7 @@ export class Sessions {
     }
   }
 
-  /** Forgets the session of a transport that has refused to open it. */
+  /** Closes the session of a transport that has refused to open it. */
   dropUnopened(transport: WebStandardStreamableHTTPServerTransport): void {
     if (transport.sessionId !== undefined) return
     for (const session of this.#sessions.values()) if (session.transport === transport) this.#close(session.id)
@@ -98,7 +98,7 @@ export class Sessions {
   #makeRoom({ id }: Caller): void {
     const { maxSessions } = this.#limits
     const own = [...this.#sessions.values()].filter(({ caller }) => caller.id === id)
-    // Callers without credentials cannot be told apart.
+    // Callers without credentials cannot be distinguished.
     const share = id === anonymous.id ? maxSessions : Math.max(1, Math.floor(maxSessions / 10))
     if (own.length < share && this.#sessions.size < maxSessions) return
     const oldest = own.find(({ open }) => open === 0)

@@ -80,7 +80,7 @@ class ConnectedAgents {
         continue
       }
       const { card, service } = attempt.value
-      // A key stays with its agent, whichever agents are reached later.
+      // A key stays with its agent when further agents are reached later.
       this.#connected.set(place, { key: toolName(card.name, this.#keys), card, service })
     }
   }
