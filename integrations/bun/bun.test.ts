@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
+import { counter } from '../script/counter.mjs'
 import { runScript } from '../script/run-script.js'
 import { shouted } from '../script/shouted.js'
 import { copyExample, startExample } from '../script/start-example.js'
@@ -29,6 +31,15 @@ describe('Bun', () => {
     expect(await outputOf('-e', code)).toEqual([
       `\`advanced.grpc: true\` is not supported on this runtime: ${reason}. Leave it out`,
     ])
+  })
+
+  it('calls an agent on Node over gRPC', async () => {
+    await using served = await serve(counter)
+    const code = `
+      import { visit } from ${JSON.stringify(at('../script/visit.mjs'))}
+      await visit(${JSON.stringify(served.url)}, 'GRPC')
+      console.log('good')`
+    expect(await outputOf('-e', code)).toEqual(['good'])
   })
 
   it('reaches no server on this machine through a guarded dialer, and closes the dialer', async () => {
