@@ -10,7 +10,8 @@ const sourcesOf = (map) =>
   Object.values(map).flatMap(({ 'dragoman-source': source = [] }) =>
     typeof source === 'string' ? source : Object.values(source),
   )
-const entries = new Set([...sourcesOf(exports), ...sourcesOf(imports), './src/cli/main.ts'])
+const ownSources = [...sourcesOf(exports), ...sourcesOf(imports)].filter((path) => path.startsWith('./'))
+const entries = new Set([...ownSources, './src/cli/main.ts'])
 
 /**
  * Public entries are modules that re-export an `index.ts`. As an entry itself, an `index.ts` would connect all its exports:

@@ -84,6 +84,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'transports/exchange.ts',
     'transports/sse.ts',
   ],
+  'cloudflare/': [
+    'model/',
+    'server/assemble.ts',
+    'server/default-log.ts',
+    'server/hosts.ts',
+    'server/mounts.ts',
+    'server/options.ts',
+    'signing/signer.ts',
+    'stores/complete-store.ts',
+    'stores/store.ts',
+    'stores/simple/simple-store.ts',
+  ],
   'index.ts': ['model/', 'stores/', 'engine/', 'auth/', 'client/', 'server/'],
   'registry/': [
     'model/',

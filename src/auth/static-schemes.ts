@@ -59,13 +59,15 @@ export function secretTable(scheme: string, callers: Iterable<readonly [string, 
   }
 }
 
-const processKey = randomBytes(32).toString('base64')
+/** Made at the first use: Cloudflare Workers have no random values while modules load. */
+let processKey: string | undefined
 
 /**
  * The digest starts with a random key of this process, so that callers cannot predict it. It never leaves the process;
  * plain hashing is as safe as HMAC and four times as fast.
  */
 export function digestOf(secret: string): string {
+  processKey ??= randomBytes(32).toString('base64')
   return hash('sha256', processKey + secret, 'base64')
 }
 

@@ -186,7 +186,7 @@ type Opened = { readonly agent: Agent } & Pick<Undici, 'fetch' | 'request'>
  * the dispatcher and so skips the address check at dial time. A module whose `Agent` is not a dispatcher is rejected.
  */
 async function loadUndici(): Promise<Undici> {
-  const undici: Undici = await import('undici/index.js')
+  const undici: Undici = await import('#undici')
   const { dispatch, destroy } = (undici.Agent?.prototype ?? {}) as Partial<Agent>
   if (typeof dispatch === 'function' && typeof destroy === 'function') return undici
   throw new Error(

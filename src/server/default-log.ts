@@ -52,13 +52,17 @@ function describeError({ name, message, stack, cause }: ErrorFacts): string {
 }
 
 /** The folder of this package's own code: `dist` if it is installed, `src` in its tests. */
-const ownFolder = folderOf(import.meta.url)
-const ownPath = fileURLToPath(ownFolder)
+const ownFolders = foldersOf(import.meta.url)
 
-/** A bundler may have moved this file elsewhere; then only frames of the bundle are its own. */
-function folderOf(url: string): string {
+/**
+ * As an address and as a path. A bundler may have moved this file elsewhere; then only frames of the bundle are its own.
+ * Bundles for Cloudflare Workers have no address.
+ */
+function foldersOf(url: string | undefined): readonly string[] {
+  if (url === undefined) return []
   const place = Math.max(url.lastIndexOf('/dist/'), url.lastIndexOf('/src/'))
-  return place < 0 ? url : url.slice(0, url.indexOf('/', place + 1) + 1)
+  const folder = place < 0 ? url : url.slice(0, url.indexOf('/', place + 1) + 1)
+  return [folder, fileURLToPath(folder)]
 }
 
 /** The innermost frame of application code, else the innermost one. */
@@ -70,7 +74,7 @@ function firstFrame(stack = ''): string {
     .filter((line) => line.startsWith('at '))
   // A package that was installed from a folder is a link: its frames do not contain `node_modules`.
   const isForeign = (frame: string) =>
-    /node:|node_modules/.test(frame) || frame.includes(ownFolder) || frame.includes(ownPath)
+    /node:|node_modules/.test(frame) || ownFolders.some((folder) => frame.includes(folder))
   return frames.find((frame) => !isForeign(frame)) ?? frames[0] ?? ''
 }
 
