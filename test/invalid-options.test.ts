@@ -4,6 +4,7 @@ import * as agUi from 'dragoman/ag-ui'
 import * as aiSdk from 'dragoman/ai-sdk'
 import * as auth from 'dragoman/auth'
 import * as client from 'dragoman/client'
+import * as cloudflare from 'dragoman/cloudflare'
 import * as consoleEntry from 'dragoman/console'
 import * as dialects from 'dragoman/dialects'
 import * as engine from 'dragoman/engine'
@@ -176,6 +177,9 @@ const functions: Readonly<Record<string, readonly Mistake[]>> = {
   listenForRedirect: [mistake('listenForRedirect', 'prot', 'port', () => net.listenForRedirect(given({ prot: 1 })))],
   serve: serving,
   createHandler: handler,
+  agentObject: [
+    mistake('agentObject', 'publicURI', 'publicUrl', () => cloudflare.agentObject(shout, given({ publicURI: url }))),
+  ],
   openStore: [
     mistake('openStore', 'mustExists', 'mustExist', () => server.openStore('memory', given({ mustExists: 1 }))),
   ],
@@ -475,7 +479,7 @@ describe('options that copies would lose', () => {
 
 describe('unknown options', () => {
   it('are tried on every public function', () => {
-    const servers = [main, server, auth, registry, consoleEntry, orchestrator]
+    const servers = [main, server, auth, registry, cloudflare, consoleEntry, orchestrator]
     const others = [agUi, aiSdk, langgraph, mcp, openai, openaiAgents]
     const entries = [...servers, ...others, model, client, dialects, engine, net, postgres, simple, sqlite]
     // Beside them: `./testing`, `./proto/*` and `./package.json`.

@@ -128,6 +128,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'serveRegistry',
     'staticResolver',
   ],
+  './cloudflare': ['agentObject'],
   './console': ['callHeader', 'consoleHeader', 'createConsole', 'serveConsole', 'tabHeader'],
   './testing': [
     'callBy',
@@ -159,6 +160,7 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './auth': () => import('dragoman/auth'),
   './orchestrator': () => import('dragoman/orchestrator'),
   './registry': () => import('dragoman/registry'),
+  './cloudflare': () => import('dragoman/cloudflare'),
   './console': () => import('dragoman/console'),
   './testing': () => import('dragoman/testing'),
   './ai-sdk': () => import('dragoman/ai-sdk'),

@@ -178,7 +178,7 @@ async function importsOfModules(): Promise<ReadonlyMap<string, Imports>> {
   const built = await rolldown({
     input: Object.values(entrySources),
     platform: 'node',
-    external: (id) => !/^[./#]|^dragoman(\/|$)/.test(id),
+    external: (id) => /\/node_modules\//.test(id) || !/^[./#]|^dragoman(\/|$)/.test(id),
     resolve: { conditionNames: ['dragoman-source', 'node', 'import', 'default'] },
     plugins: [
       {
@@ -209,7 +209,9 @@ describe('the entries', () => {
       seen.add(id)
       if (imports) waiting.push(...imports.importedIds, ...next(imports))
     }
-    const others = [...seen].filter((id) => !id.startsWith('/') && !builtins.has(id))
+    // `imports` in package.json lead to the files of packages.
+    const names = [...seen].map((id) => id.slice(id.lastIndexOf('/node_modules/') + 1).replace(/^node_modules\//, ''))
+    const others = names.filter((id) => !id.startsWith('/') && !builtins.has(id))
     return [...new Set(others.map((id) => /^(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? id))]
   }
 
