@@ -2,5 +2,5 @@
 Bun.plugin({
   name: 'replace-undici',
   setup: (build) =>
-    build.module('undici/index.js', () => ({ exports: { Agent: class {}, fetch, request: fetch }, loader: 'object' })),
+    build.module('#undici', () => ({ exports: { Agent: class {}, fetch, request: fetch }, loader: 'object' })),
 })
