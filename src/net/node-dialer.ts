@@ -182,8 +182,9 @@ type Undici = typeof import('undici')
 type Opened = { readonly agent: Agent } & Pick<Undici, 'fetch' | 'request'>
 
 /**
- * Loads the npm package by its file (`imports` in `package.json`): Bun replaces the bare name `undici` with a module of its own, whose `fetch` ignores
- * the dispatcher and so skips the address check at dial time. A module whose `Agent` is not a dispatcher is rejected.
+ * Loads the npm package by its file (`imports` in `package.json`): Bun replaces the bare name `undici` with a module of
+ * its own, whose `fetch` ignores the dispatcher and so skips the address check at dial time. A module whose `Agent` is not
+ * a dispatcher is rejected.
  */
 async function loadUndici(): Promise<Undici> {
   const undici: Undici = await import('#undici')
