@@ -12,7 +12,7 @@ export type Admit = (credentials: Credentials) => AuthResult | Promise<AuthResul
 /** Limits failures of authentication. `place` is the index of a scheme in the list of all schemes. */
 export interface FailureGuard {
   /** The credentials of a request that are not verified now. Undefined: all are verified. */
-  skip(credentials: Credentials): Skipped | undefined
+  skip(credentials: Credentials, address: string): Skipped | undefined
   /** Receives the verdicts of all schemes and may replace the decision. */
   decided(admission: AuthResult, request: Verified): AuthResult
 }
@@ -28,6 +28,8 @@ export interface Skipped {
 /** A request whose credentials were verified. */
 export interface Verified {
   readonly credentials: Credentials
+  /** The address of the caller, read before the verification: a caller that has left meanwhile has none. */
+  readonly address: string
   readonly verdicts: readonly Verdict[]
   readonly skipped: Skipped | undefined
 }
@@ -41,7 +43,8 @@ export function createAdmit(requirements: readonly Requirement[], guard?: Failur
     ({ needs }): Plan => needs.map(({ scheme, scopes }) => ({ place: schemes.indexOf(scheme), scopes })),
   )
   return (credentials) => {
-    const skipped = guard?.skip(credentials)
+    const address = (guard && credentials.address?.()) ?? ''
+    const skipped = guard?.skip(credentials, address)
     const verdicts: (Verdict | Promise<Verdict>)[] = []
     let isSettled = true
     for (const scheme of schemes) {
@@ -51,7 +54,7 @@ export function createAdmit(requirements: readonly Requirement[], guard?: Failur
     }
     const decided = (settled: readonly Verdict[]): AuthResult => {
       const decision = decide(plans, schemes, settled)
-      const admission = guard?.decided(decision, { credentials, verdicts: settled, skipped }) ?? decision
+      const admission = guard?.decided(decision, { credentials, address, verdicts: settled, skipped }) ?? decision
       if (!isRefused(admission)) credentials.onCaller?.(admission)
       return admission
     }

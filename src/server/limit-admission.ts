@@ -68,23 +68,24 @@ class LimitedFailures implements FailureGuard {
     this.#failures = failures
   }
 
-  skip(credentials: Credentials): Skipped | undefined {
+  skip(credentials: Credentials, address: string): Skipped | undefined {
     const { rate } = this.#failures
     // While no address has failed, which is usual, a request costs nothing here.
     if (rate.size === 0) return undefined
-    const wait = rate.waitFor(addressKey(addressOf(credentials)))
+    const wait = rate.waitFor(addressKey(address))
     if (wait === 0) return undefined
     const places = this.#givenIn(credentials).map((given) => given !== '' && !this.#verified.has(given))
     return { places, wait }
   }
 
-  decided(admission: AuthResult, { credentials, verdicts, skipped }: Verified): AuthResult {
+  decided(admission: AuthResult, request: Verified): AuthResult {
+    const { credentials, verdicts, skipped } = request
     for (let place = 0; place < verdicts.length; place++) {
       const caller = callerOf(verdicts[place])
       if (caller) this.#verified.add(this.#readers[place]?.(credentials), caller.id)
     }
     if (!isRefused(admission) && !verdicts.includes('refused')) return admission
-    this.#countFailure(admission, { credentials, verdicts, skipped })
+    this.#countFailure(admission, request)
     if (!isRefused(admission) || !skipped?.places.includes(true)) return admission
     const { rate } = this.#failures
     const value = `limit failedAuthentication: ${rate.text}`
@@ -92,7 +93,7 @@ class LimitedFailures implements FailureGuard {
     return { refused: overLimit({ limit: 'failedAuthentication', max: rate.text }, message, skipped.wait) }
   }
 
-  #countFailure(admission: AuthResult, { credentials, verdicts, skipped }: Verified): void {
+  #countFailure(admission: AuthResult, { credentials, address, verdicts, skipped }: Verified): void {
     const given = this.#givenIn(credentials)
     // Several schemes can read one credential. It is valid if one of them accepts it.
     const valid = new Set(given.filter((_, place) => callerOf(verdicts[place])))
@@ -105,17 +106,12 @@ class LimitedFailures implements FailureGuard {
       this.#verified.delete(credential)
       hasFailed = true
     }
-    const address = addressOf(credentials)
     if (hasFailed && isCounted(address, this.#failures)) this.#failures.rate.take(addressKey(address))
   }
 
   #givenIn(credentials: Credentials): readonly (string | undefined)[] {
     return this.#readers.map((read) => read(credentials))
   }
-}
-
-function addressOf({ address }: Credentials): string {
-  return address?.() ?? ''
 }
 
 function isCounted(address: string, { isPublicOnly }: FailureLimit): boolean {

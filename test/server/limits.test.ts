@@ -188,6 +188,28 @@ describe('requests with invalid credentials', () => {
     },
   )
 
+  it('count although the caller has left before they are verified', async () => {
+    let checked = 0
+    const handler = await createHandler(echoAgent, {
+      auth: bearer(async () => {
+        checked += 1
+        await Promise.resolve()
+        return undefined
+      }),
+      limits: { failedAuthentication },
+    })
+    for (let number = 0; number < 10; number++) {
+      let isConnected = true
+      const connection = { address: () => (isConnected ? '8.8.8.8' : undefined) }
+      const headers = { authorization: `Bearer guess-${number}` }
+      const answering = handler.fetch(new Request('http://localhost/tasks', { headers }), connection)
+      isConnected = false
+      await answering
+    }
+    expect(checked).toBe(2)
+    await handler.close()
+  })
+
   it('are recognised wherever a credential is sent', async () => {
     const schemes: readonly [AuthScheme, Headed][] = [
       [apiKey('right', { location: 'cookie', name: 'key' }), { cookie: 'other=1; key=right' }],
