@@ -1,14 +1,13 @@
 /** An agent of the AI SDK as an A2A agent: `serve(fromAiSdk(new ToolLoopAgent({ model, tools }), 'Payer'))`. */
 import type { ModelMessage } from 'ai'
-import { type Agent, type AgentInit, agent, initOf, type Turn } from '../../engine/agent.js'
+import { type Agent, type AgentInit, agent, type Turn } from '../../engine/agent.js'
 import { approve, artifact, step, type Yield } from '../../engine/yields.js'
-import { approvals } from '../../model/approvals.js'
 import { isObject } from '../../model/is-object.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { data, type JsonValue, type Struct } from '../../model/part.js'
-import { steps } from '../../model/steps.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
-import { type Usage, usage } from '../../model/usage.js'
+import type { Usage } from '../../model/usage.js'
+import { agentInit } from '../agent-init.js'
 import { deniedType } from './chunks.js'
 import { earlierMessages, taskMessages, userMessage } from './model-messages.js'
 
@@ -55,7 +54,7 @@ export function fromAiSdk(
   if (!Number.isInteger(maxEarlierTasks) || maxEarlierTasks < 0 || maxEarlierTasks > 100)
     throw new TypeError('`maxEarlierTasks` of `fromAiSdk` must be an integer from 0 to 100')
   const run = runOf(source)
-  return agent(withExtensions(card), async function* (turn: Turn) {
+  return agent(agentInit(card, 'fromAiSdk'), async function* (turn: Turn) {
     const { earlier, own } = await conversationOf(turn, maxEarlierTasks)
     const result = await run(turn, [...earlier, ...own.map((message) => resolve(message, turn))])
     const reader = new RunReader(turn)
@@ -79,14 +78,6 @@ function runOf(source: AiSdkAgent | AiSdkFunction): AiSdkFunction {
   if (isObject(source) && typeof source.stream === 'function')
     return (turn, messages) => source.stream({ messages, abortSignal: turn.signal })
   throw new TypeError('`fromAiSdk` takes an agent of the AI SDK, or (turn, messages) => streamText({ … })')
-}
-
-/** The extensions that carry tool calls, usage and approvals. */
-function withExtensions(card: string | AgentInit): AgentInit {
-  const init = initOf(card, "`fromAiSdk` needs a name for the agent: fromAiSdk(agent, 'Payer')")
-  const declared = init.extensions ?? []
-  const added = [steps, usage, approvals].filter(({ uri }) => !declared.some((each) => each.uri === uri))
-  return { ...init, extensions: [...declared, ...added] }
 }
 
 /** A run that waits for approvals, as the checkpoint keeps it. */

@@ -8,15 +8,13 @@
  */
 import { type Agent, type AgentInit, agent, type Turn } from '../../engine/agent.js'
 import { artifact, failed, rejected, working, type Yield } from '../../engine/yields.js'
-import { approvals } from '../../model/approvals.js'
 import { isObject } from '../../model/is-object.js'
 import { isStruct } from '../../model/json-schema.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { data, type Part, type Struct, text } from '../../model/part.js'
-import { steps } from '../../model/steps.js'
 import type { TaskState } from '../../model/task.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
-import { usage } from '../../model/usage.js'
+import { agentInit } from '../agent-init.js'
 import { contentOf, digest, type Graph, type GraphState, openInterrupts, threadIdOf, toJson } from './graph.js'
 import { GraphOutput, messageIds, streamModes } from './graph-output.js'
 import { questionOf, resumeOf } from './questions.js'
@@ -49,10 +47,8 @@ export function fromLangGraph(graph: Graph, card: string | AgentInit, options: F
   assertOptions('fromLangGraph', options, optionNames)
   if (!isObject(graph) || typeof graph.stream !== 'function')
     throw new TypeError('fromLangGraph needs a compiled graph: fromLangGraph(builder.compile({ checkpointer }), card)')
-  const init: AgentInit = typeof card === 'string' ? { name: card } : card
   const queue = new ThreadQueue()
-  const extensions = [...(init.extensions ?? []), steps, usage, approvals]
-  return agent({ ...init, extensions }, async function* (turn: Turn) {
+  return agent(agentInit(card, 'fromLangGraph'), async function* (turn: Turn) {
     const thread = threadIdOf(turn.scope, turn.contextId)
     const place = queue.enter(thread, turn.task.id)
     try {

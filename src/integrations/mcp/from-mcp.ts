@@ -1,5 +1,5 @@
 /** An MCP server as an agent: its tools are the skills, and a message is a call. */
-import { type Agent, type AgentInit, agent, type SkillInit, type Turn } from '../../engine/agent.js'
+import { type Agent, type AgentInit, agent, initOf, type SkillInit, type Turn } from '../../engine/agent.js'
 import { artifact, ask, failed, rejected, type StatusDraft, working, type Yield } from '../../engine/yields.js'
 import { fromJsonSchema } from '../../model/from-json-schema.js'
 import { isStruct } from '../../model/json-schema.js'
@@ -35,11 +35,13 @@ const roundMs = 1000
  * `elicitation`. Questions of older servers are declined.
  */
 export async function fromMcp(client: McpClient, card: string | Omit<AgentInit, 'skills'>): Promise<Agent> {
+  const init = initOf(card, "`fromMcp` needs a name for the agent: fromMcp(client, 'Files')")
+  if (typeof client?.listTools !== 'function')
+    throw new TypeError("`fromMcp` needs a connected MCP client: await fromMcp(client, 'Files')")
   const tools = await toolsOf(client)
   declineOpenQuestions(client)
   const skills = [...tools.values()].map(skillOf)
-  const init: AgentInit = { ...(typeof card === 'string' ? { name: card } : card), skills }
-  return agent(init as AgentInit<readonly SkillInit[]>, (turn) => handle(client, tools, skills, turn))
+  return agent<readonly SkillInit[]>({ ...init, skills }, (turn) => handle(client, tools, skills, turn))
 }
 
 function skillOf(tool: McpTool): SkillInit {

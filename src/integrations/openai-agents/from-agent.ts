@@ -12,14 +12,13 @@ import type {
 } from '@openai/agents-core'
 import { type Agent, type AgentInit, agent, type Turn } from '../../engine/agent.js'
 import { approve, artifact, failed, rejected, type Yield } from '../../engine/yields.js'
-import { approvals } from '../../model/approvals.js'
 import { isObject } from '../../model/is-object.js'
 import { isStruct } from '../../model/json-schema.js'
 import { loadPackage } from '../../model/load-package.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { data } from '../../model/part.js'
-import { steps } from '../../model/steps.js'
-import { type Usage, usage } from '../../model/usage.js'
+import type { Usage } from '../../model/usage.js'
+import { agentInit } from '../agent-init.js'
 import { jsonOf, RunOutput } from './run-output.js'
 import { sessionOf, userItem } from './session.js'
 
@@ -66,10 +65,8 @@ export function fromOpenAiAgent(
     throw new TypeError(
       "fromOpenAiAgent needs an agent of the SDK: fromOpenAiAgent(new Agent({ name: 'Payer' }), card)",
     )
-  const init: AgentInit = typeof card === 'string' ? { name: card } : card
-  const extensions = [...(init.extensions ?? []), steps, usage, approvals]
   let runner = options.runner
-  return agent({ ...init, extensions }, async function* (turn: Turn) {
+  return agent(agentInit(card, 'fromOpenAiAgent'), async function* (turn: Turn) {
     const sdk = await loadSdk()
     runner ??= new sdk.Runner({ tracingDisabled: true })
     const start = await startOf(turn, inner, options, sdk)
