@@ -1,9 +1,10 @@
 /** `fromAiSdk` with AI SDK 6 and 7. */
-import { approvals, serve, steps, usage } from 'dragoman'
+import { type Agent, approvals, serve, steps, type Turn, textOf, usage } from 'dragoman'
 import { fromAiSdk } from 'dragoman/ai-sdk'
 import { type AgentClient, answerApproval, connect, readTurn, type TurnEvent } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { testAgent } from '../../src/testing/test-agent.js'
 import { gate } from '../../src/testing/wait.js'
 import { calls, majors, modelOf, payerOf, resultsOf, says, wordsOf } from './ai-sdk-payer.js'
 
@@ -43,6 +44,26 @@ function decide(events: readonly TurnEvent[], approved: boolean, reason?: string
     ...answerApproval(approval, new Map(approval.tools.map(({ id }) => [id, decision]))),
     taskId: taskIn(events),
   }
+}
+
+function withTurn(inner: Agent, change: (turn: Turn) => Turn): Agent {
+  return { ...inner, handler: (turn) => inner.handler(change(turn) as never) }
+}
+
+/** A turn whose process dies after it has stored a checkpoint. */
+function stopsAfterCheckpoint(turn: Turn, onStored: () => void): Turn {
+  return new Proxy(turn, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      return async (...args: unknown[]) => {
+        const result: unknown = await Reflect.apply(member, target, args)
+        if (name !== 'checkpoint') return result
+        onStored()
+        return new Promise(() => undefined)
+      }
+    },
+  })
 }
 
 /** Yields the values and then waits. */
@@ -112,6 +133,66 @@ describe.each(majors)('fromAiSdk with AI SDK %s', (major, ai) => {
     const third = await send(client, decide(second, true))
     expect(paid).toEqual([5, 5])
     expect(textIn(third)).toMatch(/call-1: .*call-2: /)
+  })
+
+  it('reads a message that follows an approved turn as a message, not as a decision', async () => {
+    const running = gate()
+    const isQueued = gate()
+    const model = modelOf(major, (prompt) => {
+      if (wordsOf(prompt).at(-1) === 'thank you') return says('You are welcome')
+      return prompt.at(-1)?.role === 'tool' ? says('Done') : calls('call-1', 'pay', {})
+    })
+    const pay = ai.tool({
+      inputSchema: z.object({}),
+      needsApproval: true,
+      execute: async () => {
+        running.open()
+        await isQueued.opened
+        return 'Paid'
+      },
+    })
+    await using served = await serve(fromAiSdk(new ai.ToolLoopAgent({ model, tools: { pay } }), 'Payer'))
+    await using client = await connect(served.url)
+    const asked = await say(client, 'pay')
+    const deciding = send(client, decide(asked, true))
+    await running.opened
+    const configuration = { returnImmediately: true }
+    const id = taskIn(asked)
+    await client.sendMessage({ message: { ...newMessage('thank you'), taskId: id }, configuration })
+    isQueued.open()
+    const shown = await deciding
+    const { artifacts } = await client.task(id).wait()
+    expect(artifacts?.map(textOf)).toEqual(['Done', 'You are welcome'])
+    expect(JSON.stringify(shown)).not.toContain('denied')
+    const prompt = model.doStreamCalls.at(-1)?.prompt ?? []
+    expect(wordsOf(prompt)[0]).toBe('pay')
+    expect(JSON.stringify(prompt)).not.toContain('denied')
+    expect(JSON.stringify(prompt)).toContain('Done')
+  })
+
+  it('asks again if it crashed before its second question was sent', async () => {
+    const paid: number[] = []
+    const isAt = gate()
+    const card = { name: 'Payer', onCrash: { attempts: 2 } } as const
+    const payer = fromAiSdk(
+      payerOf(major, ai, (amount) => paid.push(amount)),
+      card,
+    )
+    const crashing = ({ number, attempt }: Turn) => number === 2 && attempt === 1
+    await using t = await testAgent(
+      withTurn(payer, (turn) => (crashing(turn) ? stopsAfterCheckpoint(turn, isAt.open) : turn)),
+    )
+    const first = await say(t.client, 'pay twice')
+    const deciding = send(t.client, decide(first, true))
+    await isAt.opened
+    await t.restart()
+    const second = await deciding
+    expect(approvalIn(second).tools.map(({ id }) => id)).toEqual(['call-2'])
+    const end = await send(t.client, { ...decide(second, true), taskId: taskIn(first) })
+    expect(textIn(end)).toMatch(/call-1: .*call-2: /)
+    expect(JSON.stringify(end)).not.toContain('denied')
+    // The crash repeats the second turn, and with it the first payment.
+    expect(paid).toEqual([5, 5, 5])
   })
 
   it('asks callers without extensions in a form', async () => {
