@@ -488,6 +488,17 @@ describe('the endpoint', () => {
       }),
       400,
     ],
+    ...['javascript:alert(1)', 'file:///etc/passwd', 'data:image/png,A', `https://a.example/${'x'.repeat(9000)}`].map(
+      (value): [string, string, number] => [
+        `the link ${value.slice(0, 20)}`,
+        JSON.stringify({
+          threadId: 't',
+          runId: 'r',
+          messages: [user([{ type: 'image', source: { type: 'url', value } }])],
+        }),
+        400,
+      ],
+    ),
     [
       'a media type that the agent does not read',
       JSON.stringify({
@@ -523,6 +534,7 @@ describe('the endpoint', () => {
       { type: 'text', text: 'hello' },
       { type: 'image', source: { type: 'data', value: 'AQI=', mimeType: 'image/png' } },
       { type: 'image', source: { type: 'url', value: 'https://a.example/b.png', mimeType: 'image/png' } },
+      { type: 'image', source: { type: 'url', value: 'data:image/png;base64,AQI=' } },
       { type: 'binary', mimeType: 'image/png', data: 'AQI=', filename: 'b.png' },
       { type: 'document', source: { type: 'file', value: 'file-1' } },
     ]
@@ -533,6 +545,7 @@ describe('the endpoint', () => {
       { text: 'hello' },
       { raw: 'AQI=', mediaType: 'image/png' },
       { url: 'https://a.example/b.png', mediaType: 'image/png' },
+      { raw: 'AQI=', mediaType: 'image/png' },
       { raw: 'AQI=', mediaType: 'image/png', filename: 'b.png' },
     ])
   })

@@ -291,6 +291,13 @@ describe('chatEndpoint', () => {
       { id: 'c', messages: [asked({ toolName: 'ask', state: 'input-available' })] },
       400,
     ],
+    ...['javascript:alert(1)', 'data:image/png;base64,@@@', 'AQI=', `https://a.example/${'x'.repeat(9000)}`].map(
+      (url): [string, object, number] => [
+        `the file ${url.slice(0, 25)}`,
+        { id: 'c', messages: [{ ...user, parts: [{ type: 'file', mediaType: 'image/png', url }] }] },
+        400,
+      ],
+    ),
     ['many messages', { id: 'c', messages: Array(200_000).fill(0) }, 413],
     [
       'a large body',

@@ -119,6 +119,15 @@ describe.each([
     ])
   })
 
+  it.each([
+    ['@@@', 'must be base64 with padding'],
+    [new URL('file:///etc/passwd'), 'must be an http or https URL'],
+  ])('refuses the file %s', async (data, problem) => {
+    const file = { type: 'file', data, mediaType: 'image/png' } as const
+    const call = asModel('localhost:1').doGenerate({ prompt: [{ role: 'user', content: [file] }] })
+    await expect(call).rejects.toThrow(problem)
+  })
+
   it('throws the reason of a failed task', async () => {
     await using served = await serve(tailor)
     await expect(generateText({ model: asModel(served.url), prompt: 'fail', maxRetries: 0 })).rejects.toThrow(

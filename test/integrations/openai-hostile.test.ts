@@ -81,6 +81,15 @@ describe('bodies', () => {
       'messages[0].content[0].image_url.url',
       chatOf(user([{ type: 'image_url', image_url: { url: `data:${';'.repeat(1000)}` } }])),
     ],
+    [
+      'messages[0].content[0].image_url.url',
+      chatOf(user([{ type: 'image_url', image_url: { url: `https://a.example/${'x'.repeat(9000)}` } }])),
+    ],
+    [
+      'messages[0].content[0].file.file_url',
+      chatOf(user([{ type: 'file', file: { file_url: 'javascript:alert(1)' } }])),
+    ],
+    ['messages[0].content[0].file.file_data', chatOf(user([{ type: 'file', file: { file_data: '@@@@' } }]))],
     ['messages[0].content[0].file.file_id', chatOf(user([{ type: 'file', file: { file_id: 'file-1' } }]))],
     ['messages[0].content[0].file.file_data', chatOf(user([{ type: 'file', file: {} }]))],
     [

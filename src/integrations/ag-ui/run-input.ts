@@ -2,6 +2,7 @@
 import { invalidField } from '../../model/errors.js'
 import { isStruct } from '../../model/json-schema.js'
 import type { JsonValue, Part, Struct } from '../../model/part.js'
+import { base64Part, linkedPart } from '../file-source.js'
 
 /** An answer to an interrupt. */
 export interface ResumeEntry {
@@ -118,8 +119,6 @@ function readSource(
   }
   if (type !== 'data' && type !== 'url') return []
   if (typeof value !== 'string' || value === '') throw invalidField(`${field}.value`, 'must be a string')
-  if (type === 'url') return [{ url: value, ...more }]
-  if (value.length % 4 !== 0 || !/^[A-Za-z\d+/]*={0,2}$/.test(value))
-    throw invalidField(`${field}.value`, 'must be base64')
-  return [{ raw: value, ...more }]
+  const read = type === 'url' ? linkedPart : base64Part
+  return [{ ...read(value, (problem) => invalidField(`${field}.value`, problem)), ...more }]
 }

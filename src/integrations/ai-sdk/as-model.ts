@@ -3,14 +3,14 @@ import type { LanguageModel } from 'ai'
 import type { TurnEvent } from '../../client/read-turn.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
-import type { JsonValue, Part, Struct } from '../../model/part.js'
+import { file, type JsonValue, type Part, type Struct } from '../../model/part.js'
 import type { SendMessageRequest } from '../../model/service.js'
 import { steps } from '../../model/steps.js'
 import { type Usage, usage } from '../../model/usage.js'
 import { endText, sendTurn } from '../agent-tools.js'
+import { base64Part, linkedPart } from '../file-source.js'
 import { type ClientOrAddress, lazyClient } from '../lazy-client.js'
 import { rawState } from './chunks.js'
-import { filePart } from './file-parts.js'
 
 /** A language model of version 3, which AI SDK 6 and 7 take. */
 export type AgentModel = Extract<LanguageModel, { specificationVersion: 'v3' }>
@@ -250,11 +250,22 @@ function requestOf({ prompt, providerOptions }: CallOptions): SendMessageRequest
   const message: Message = {
     messageId: crypto.randomUUID(),
     role: 'ROLE_USER',
-    parts: user.content.map((part): Part => (part.type === 'text' ? { text: part.text } : filePart(part))),
+    parts: user.content.map(partOf),
     ...(typeof found.contextId === 'string' && { contextId: found.contextId }),
     ...(typeof found.taskId === 'string' && { taskId: found.taskId }),
   }
   return { message, ...(isObject(given.metadata) && { metadata: given.metadata as Struct }) }
+}
+
+type UserContent = Extract<PromptMessage, { role: 'user' }>['content'][number]
+
+function partOf(part: UserContent): Part {
+  if (part.type === 'text') return { text: part.text }
+  const { data, mediaType, filename } = part
+  const about = { mediaType, ...(filename !== undefined && { filename }) }
+  if (data instanceof Uint8Array) return file(data, about)
+  const refuse = (problem: string) => new TypeError(`A file of the prompt ${problem}`)
+  return { ...(data instanceof URL ? linkedPart(data.href, refuse) : base64Part(data, refuse)), ...about }
 }
 
 /** The ids in the metadata of the last answer. The task is continued if it asked a question. */

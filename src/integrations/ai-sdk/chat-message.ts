@@ -11,8 +11,8 @@ import { invalidField } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import { type JsonValue, type Part, type Struct, textOf } from '../../model/part.js'
+import { linkedPart } from '../file-source.js'
 import { askTool, type ContinuedMessage, placeIn } from './chunks.js'
-import { filePart } from './file-parts.js'
 
 /** A request of `useChat`. The messages come from a page: nothing in them is trusted. */
 export interface ChatRequest {
@@ -186,10 +186,10 @@ function partOf(part: Record<string, unknown>): Part[] {
   if (type === 'text' && typeof text === 'string') return [{ text }]
   if (type === 'file' && typeof url === 'string') {
     const about = {
-      mediaType: typeof mediaType === 'string' ? mediaType : undefined,
-      filename: typeof filename === 'string' ? filename : undefined,
+      ...(typeof mediaType === 'string' && { mediaType }),
+      ...(typeof filename === 'string' && { filename }),
     }
-    return [filePart({ data: url, ...about })]
+    return [{ ...linkedPart(url, (problem) => invalidField('file', problem)), ...about }]
   }
   // A value from JSON.
   if (typeof type === 'string' && type.startsWith('data-') && data !== undefined) return [{ data: data as JsonValue }]

@@ -8,7 +8,7 @@ import type { AgentStep } from '../../model/steps.js'
 import type { TaskState } from '../../model/task.js'
 import type { Usage } from '../../model/usage.js'
 import { endText } from '../agent-tools.js'
-import { fileUrl } from './file-parts.js'
+import { fileUrl } from '../file-source.js'
 
 /** The name of the tool that questions appear as. */
 export const askTool = 'ask'

@@ -4,6 +4,7 @@ import type { Turn } from '../../engine/agent.js'
 import type { Message } from '../../model/message.js'
 import { type Part, textOf } from '../../model/part.js'
 import type { Task } from '../../model/task.js'
+import { fileUrl } from '../file-source.js'
 
 /**
  * A session whose items are the earlier tasks of the context: messages of the caller and text of the agent. The tasks are
@@ -54,9 +55,9 @@ export function userItem(parts: readonly Part[]): AgentInputItem {
     content: parts.map((part) => {
       if ('text' in part) return { type: 'input_text', text: part.text }
       if ('data' in part) return { type: 'input_text', text: JSON.stringify(part.data) }
-      const { mediaType = 'application/octet-stream', filename } = part
-      const url = 'url' in part ? part.url : `data:${mediaType};base64,${part.raw}`
-      if (mediaType.startsWith('image/')) return { type: 'input_image', image: url }
+      const { mediaType, filename } = part
+      const url = fileUrl(part)
+      if (mediaType?.startsWith('image/')) return { type: 'input_image', image: url }
       const file = 'url' in part ? { url } : url
       return { type: 'input_file', file, ...(filename !== undefined && { filename }) }
     }),

@@ -1,11 +1,11 @@
 /** Reads the messages and content parts of both APIs as parts of one A2A message. */
 import type { AgentCard } from '../../model/agent-card.js'
-import { canParseUrl } from '../../model/can-parse-url.js'
 import { isJson } from '../../model/copy-json.js'
 import { clip } from '../../model/errors.js'
 import { isStruct } from '../../model/json-schema.js'
 import type { JsonValue, Part, RawPart, Struct } from '../../model/part.js'
 import { inputSchemaOf } from '../../model/skill-schemas.js'
+import { base64Part, linkedPart } from '../file-source.js'
 import { invalidParam, unsupportedParam } from './errors.js'
 
 type EntryRole = 'system' | 'user' | 'assistant' | 'tool'
@@ -41,9 +41,6 @@ const labels: Readonly<Record<EntryRole, string>> = {
 
 /** Characters of a transcript, files included. Older messages are left out; the newest one never is. */
 const maxTranscriptCharacters = 1_000_000
-const maxUrlCharacters = 8_192
-/** The text of a data URL before its comma. */
-const maxMediaTypeCharacters = 256
 
 /** Reads a list of messages: `messages`, or `input` of a response. */
 export function readEntries(list: JsonValue | undefined, param: string): readonly Entry[] {
@@ -103,7 +100,7 @@ function readPart(part: JsonValue, param: string): Part {
 
 function imagePart(url: JsonValue | undefined, param: string): Part {
   if (typeof url !== 'string') throw invalidParam(param, 'must be a URL')
-  return url.startsWith('data:') ? dataUrlPart(url, param) : urlPart(url, param)
+  return linkedPart(url, refuser(param))
 }
 
 function audioPart(audio: Struct, param: string): RawPart {
@@ -111,43 +108,26 @@ function audioPart(audio: Struct, param: string): RawPart {
   if (!/^[a-z0-9]{1,16}$/.test(format))
     throw invalidParam(`${param}.format`, 'must be the name of a format, such as wav')
   const mediaType = format === 'mp3' ? 'audio/mpeg' : `audio/${format}`
-  return { raw: base64In(stringIn(audio, 'data', param), `${param}.data`), mediaType }
+  return { ...base64Part(stringIn(audio, 'data', param), refuser(`${param}.data`)), mediaType }
 }
 
 function filePart(file: Struct, param: string): Part {
   refuseFileId(file, param)
   const { file_data: content, file_url: url, filename } = file
   const named = typeof filename === 'string' && filename !== '' ? { filename: clip(filename) } : {}
-  if (typeof url === 'string') return { ...urlPart(url, `${param}.file_url`), ...named }
+  if (typeof url === 'string') return { ...linkedPart(url, refuser(`${param}.file_url`)), ...named }
   if (typeof content !== 'string') throw invalidParam(`${param}.file_data`, 'must be a data URL or base64')
-  if (content.startsWith('data:')) return { ...dataUrlPart(content, `${param}.file_data`), ...named }
-  return { raw: base64In(content, `${param}.file_data`), ...named }
+  const read = content.startsWith('data:') ? linkedPart : base64Part
+  return { ...read(content, refuser(`${param}.file_data`)), ...named }
+}
+
+function refuser(param: string) {
+  return (problem: string) => invalidParam(param, problem)
 }
 
 function refuseFileId({ file_id: id }: Struct, param: string): void {
   if (id !== undefined && id !== null)
     throw unsupportedParam(`${param}.file_id`, 'there are no uploads, send the content or a URL')
-}
-
-function dataUrlPart(url: string, param: string): RawPart {
-  const comma = url.slice(0, maxMediaTypeCharacters).indexOf(',')
-  const [mediaType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).split(';')
-  if (comma < 0 || parameters.at(-1) !== 'base64') throw invalidParam(param, 'must be a data URL with base64')
-  const raw = base64In(url.slice(comma + 1), param)
-  return mediaType === '' ? { raw } : { raw, mediaType }
-}
-
-function urlPart(url: string, param: string): Part {
-  const isHttp = /^https?:\/\//i.test(url)
-  if (!isHttp || url.length > maxUrlCharacters || !canParseUrl(url))
-    throw invalidParam(param, 'must be an http or https URL, or a data URL')
-  return { url }
-}
-
-function base64In(text: string, param: string): string {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
-    throw invalidParam(param, 'must be base64 with padding')
-  return text
 }
 
 function stringIn(struct: Struct, name: string, param: string): string {

@@ -4,6 +4,7 @@ import type { TurnEvent } from '../../client/read-turn.js'
 import type { Part, RawPart, UrlPart } from '../../model/part.js'
 import type { TaskState } from '../../model/task.js'
 import type { Usage } from '../../model/usage.js'
+import { fileUrl } from '../file-source.js'
 
 /** Joins the text, data and files of a turn. Different artifacts are separated by an empty line. */
 export class TextJoiner {
@@ -74,12 +75,11 @@ function withLinks(text: string, parts: readonly Part[]): string {
 
 /** A file as a Markdown link: to its address, or a data URL with its bytes. */
 function linkTo(part: RawPart | UrlPart, name?: string): string {
-  const mediaType = /^[\w.+-]+\/[\w.+-]+$/.test(part.mediaType ?? '') ? part.mediaType : undefined
   const label = (part.filename ?? name ?? 'file').replace(/[[\]()\\<>\s]+/g, ' ').trim() || 'file'
-  const url = 'url' in part ? part.url : `data:${mediaType ?? 'application/octet-stream'};base64,${part.raw}`
+  const url = fileUrl(part)
   // Only addresses that a browser opens as documents become links.
   if ('url' in part && !/^https?:\/\//i.test(url)) return `${label}: ${JSON.stringify(url)}`
-  const isImage = mediaType?.startsWith('image/') === true
+  const isImage = part.mediaType?.startsWith('image/') === true
   // These characters would end the link.
   const address = url
     .replace(/[\s<>]/g, encodeURIComponent)

@@ -5,6 +5,7 @@ import type { Part, Struct } from '../../model/part.js'
 import type { Visit } from '../../server/endpoints.js'
 import { type HttpAnswer, jsonHeaders } from '../../transports/exchange.js'
 import { frame } from '../../transports/sse.js'
+import { fileUrl } from '../file-source.js'
 import { ApiError, errorBody, invalidParam } from './errors.js'
 import { type ResponseEvent, ResponseWriter } from './response-writer.js'
 import { findTurn, followTurn, isError, pastOf, type StartedTurn } from './turns.js'
@@ -97,7 +98,7 @@ export async function listInputItems(id: string, visit: Visit): Promise<HttpAnsw
 function contentOf(part: Part): Struct {
   if ('text' in part) return { type: 'input_text', text: part.text }
   if ('data' in part) return { type: 'input_text', text: JSON.stringify(part.data) }
-  const { filename = 'file', mediaType = 'application/octet-stream' } = part
+  const { filename = 'file' } = part
   if ('url' in part) return { type: 'input_file', filename, file_url: part.url }
-  return { type: 'input_file', filename, file_data: `data:${mediaType};base64,${part.raw}` }
+  return { type: 'input_file', filename, file_data: fileUrl(part) }
 }
