@@ -79,7 +79,7 @@ describe.each(storeKinds)('extensions on %s', (kind) => {
     const decided = response([{ id: 'c2', approved: false, rejection_reason: 'No' }, yes('c1')])
     const done = taskIn(await engine.sendMessage(send('Decided', { taskId: id, ...decided }), asking(approvals)))
     expect(done.status.message?.parts).toEqual([
-      { text: '[["c2",{"approved":false,"reason":"No"}],["c1",{"approved":true}]]' },
+      { text: '[["c1",{"approved":true}],["c2",{"approved":false,"reason":"No"}]]' },
     ])
     // The question is a part of the message only.
     expect(done).not.toHaveProperty('metadata')

@@ -162,7 +162,13 @@ export function readResponse(ids: readonly string[], { metadata }: Message): App
   const missing = ids.filter((id) => !decisions.has(id))
   if (violations.length === 0 && missing.length > 0)
     violations.push({ field, description: `must decide ${missing.map((id) => clip(id)).join(', ')}` })
-  return violations.length > 0 ? { violations } : { decisions }
+  if (violations.length > 0) return { violations }
+  // In the order of the question: a handler may pass decisions on by position.
+  return { decisions: new Map(ids.flatMap((id) => entryOf(id, decisions.get(id)))) }
+}
+
+function entryOf(id: string, found: Decision | undefined): readonly (readonly [string, Decision])[] {
+  return found ? [[id, found]] : []
 }
 
 /** Reads the answer in the data of a form, which has been checked against its schema. */

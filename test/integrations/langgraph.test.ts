@@ -1,6 +1,6 @@
 /** Rules that need no LangGraph, on a graph that follows a script. `integrations/langgraph` tests with LangGraph itself. */
 import { describe, expect, it } from 'vitest'
-import { type Agent, agent, approvals, askAuth, connect, data, failed, working } from '../../src/index.js'
+import { type Agent, agent, approvals, askAuth, connect, data, failed, text, working } from '../../src/index.js'
 import { asNode, fromLangGraph, type Graph, type GraphState } from '../../src/integrations/langgraph/index.js'
 import { createHandler } from '../../src/server/index.js'
 
@@ -38,7 +38,25 @@ async function ask(target: Agent, message: string) {
 }
 
 describe('fromLangGraph', () => {
-  it('asks for the approval of tool calls that the middleware of LangChain wants to have reviewed', async () => {
+  it.each([
+    ['in a form', [data({ approved_1: true, approved_2: false, reason_2: 'Not now' })]],
+    [
+      'in another order',
+      {
+        parts: [text('Decided')],
+        extensions: [approvals.uri],
+        metadata: {
+          [approvals.uri]: {
+            type: 'tool_approval_response',
+            approvals: [
+              { id: '2', approved: false, rejection_reason: 'Not now' },
+              { id: '1', approved: true },
+            ],
+          },
+        },
+      },
+    ],
+  ])('asks for the approval of tool calls that LangChain wants to have reviewed; decided %s', async (_, answer) => {
     const request = {
       actionRequests: [
         { name: 'pay', args: { amount: 3 } },
@@ -57,7 +75,7 @@ describe('fromLangGraph', () => {
       { name: 'pay', args: { amount: 3 } },
       { name: 'mail', args: {} },
     ])
-    await conversation.ask([data({ approved_1: true, approved_2: false, reason_2: 'Not now' })])
+    await conversation.ask(answer)
     const decisions = [{ type: 'approve' }, { type: 'reject', message: 'Not now' }]
     expect(runs[1]?.input).toEqual(resumed({ decisions }))
   })

@@ -11,7 +11,7 @@ export function questionOf(interrupts: readonly Interrupt[]): StatusDraft {
   const [only] = interrupts
   if (only && interrupts.length === 1) {
     const actions = actionsOf(only)
-    if (actions) return approve(actions.map(({ name, args }, place) => ({ id: String(place + 1), name, args })))
+    if (actions) return approve(actions.map(({ name, args }, place) => ({ id: actionId(place), name, args })))
     const schema = schemaOf(only)
     return ask(partsOf(only), schema ? { schema } : {})
   }
@@ -39,11 +39,18 @@ function byId({ id }: Interrupt, answer: unknown): unknown {
 }
 
 function answerTo(interrupt: Interrupt, turn: Turn): unknown {
-  if (!actionsOf(interrupt)) return turn.data() ?? turn.text
-  const decisions = [...(turn.approvals?.values() ?? [])].map(({ approved, reason }) =>
-    approved ? { type: 'approve' } : { type: 'reject', ...(reason !== undefined && { message: reason }) },
-  )
+  const actions = actionsOf(interrupt)
+  if (!actions) return turn.data() ?? turn.text
+  // LangChain reads decisions by position, so each is looked up by the id of its action.
+  const decisions = actions.map((_, place) => {
+    const { approved = false, reason } = turn.approvals?.get(actionId(place)) ?? {}
+    return approved ? { type: 'approve' } : { type: 'reject', ...(reason !== undefined && { message: reason }) }
+  })
   return { decisions }
+}
+
+function actionId(place: number): string {
+  return String(place + 1)
 }
 
 function fieldName(place: number): string {
