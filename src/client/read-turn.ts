@@ -41,7 +41,8 @@ const optionNames = { turn: true, after: true, continues: 'boolean' } satisfies 
 
 /**
  * Reads one turn of a task from the stream of a send or a subscription. Ends after `question`, `auth` or `end`, also if the
- * stream stays open. Artifacts of earlier turns are left out. Throws `TransportError` if the stream ends before the turn.
+ * stream stays open. Artifacts of earlier turns are left out. Throws `TransportError` if the stream ends before the turn,
+ * and INVALID_AGENT_RESPONSE if the agent replaces parts of a large turn so often that reading them is too expensive.
  *
  * To read a turn again, or the rest of it, subscribe to the whole log:
  *
@@ -170,7 +171,9 @@ class TurnReader {
     }
     // After another reader, a stream that begins with content means that the events to continue with are gone.
     const isRestarted = !this.#hasBegun && this.#after > 0 && task.artifacts !== undefined
-    const { artifacts = [], status } = task
+    const { status } = task
+    // An artifact that a task has twice must not be compared with the content each time.
+    const artifacts = [...new Map(task.artifacts?.map((artifact) => [artifact.artifactId, artifact])).values()]
     this.#begin({ taskId: task.id, contextId: task.contextId })
     if (isRestarted || !this.#content.isPartOf(artifacts)) this.#content.reset()
     // A question that is older than the last message belongs to an earlier turn.

@@ -1,7 +1,9 @@
 /** The content of the artifacts of one turn, as the events by which it grows. */
 import type { Artifact } from '../model/artifact.js'
+import { A2AError } from '../model/errors.js'
 import type { TaskArtifactUpdateEvent } from '../model/event.js'
 import type { Part } from '../model/part.js'
+import { sizeOf } from '../model/size-of.js'
 import type { TurnEvent } from './turn-event.js'
 
 /** The content of an artifact. */
@@ -10,7 +12,7 @@ interface Content {
   /** The number of parts that earlier turns wrote, and of data parts among them. */
   readonly earlierParts: number
   readonly earlierData: number
-  /** The parts of this turn. */
+  /** The parts of this turn. Adjacent texts are one part. */
   parts: Part[]
   /** The number of data parts of all turns. */
   dataParts: number
@@ -18,11 +20,26 @@ interface Content {
 
 type Emit = (event: TurnEvent) => void
 
+/**
+ * The number of characters that events of one turn may repeat because of resets. An update of a few bytes can repeat the
+ * content of all other artifacts.
+ */
+const maxRepeated = 100_000_000
+
+/** Each repeated part and each artifact that is looked at again counts as this many characters. */
+const costOfVisit = 1000
+
+/**
+ * The content of one turn so far. The reader calls `skip` for artifacts of earlier turns, `update` for each event of an
+ * artifact, and `whole` for each artifact of a task, after `reset` if the task does not continue the content (`isPartOf`).
+ * `endTexts` comes last.
+ */
 export class TurnContent {
   readonly #emit: Emit
   readonly #contents = new Map<string, Content>()
   /** Artifacts whose text has begun and not ended. */
   readonly #openTexts = new Set<string>()
+  #repeated = 0
 
   constructor(emit: Emit) {
     this.#emit = emit
@@ -41,6 +58,7 @@ export class TurnContent {
   /** Whether artifacts begin with all content so far, so that they only add to it. */
   isPartOf(artifacts: readonly Artifact[]): boolean {
     const byId = new Map(artifacts.map(({ artifactId, parts }) => [artifactId, parts]))
+    this.#repeat(Math.max(0, this.#contents.size - byId.size) * costOfVisit)
     return [...this.#contents].every(
       ([id, { parts, earlierParts }]) =>
         parts.length === 0 || additionTo(parts, byId.get(id)?.slice(earlierParts) ?? []) !== undefined,
@@ -80,8 +98,18 @@ export class TurnContent {
     } else {
       const all = [...this.#contents].map(([each, content]) => [each, content, content.parts] as const)
       this.reset()
-      for (const [each, content, before] of all) this.#append(each, content, each === id ? parts : before)
+      for (const [each, content, before] of all) {
+        if (each !== id) this.#repeat(before.reduce((sum, part) => sum + costOfVisit + sizeOf(part), costOfVisit))
+        this.#append(each, content, each === id ? parts : before)
+      }
     }
+  }
+
+  /** Counts work that the agent did not send content for. */
+  #repeat(size: number): void {
+    this.#repeated += size
+    if (this.#repeated > maxRepeated)
+      throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent replaces artifacts of a large turn too often')
   }
 
   /** Notes an artifact of an earlier turn. */
@@ -101,7 +129,7 @@ export class TurnContent {
   #append(id: string, content: Content, parts: readonly Part[]): void {
     const named = content.name === undefined ? { id } : { id, name: content.name }
     for (const part of parts) {
-      content.parts.push(part)
+      add(content.parts, part)
       if ('text' in part) {
         if (part.text === '') continue
         this.#openTexts.add(id)
@@ -124,9 +152,9 @@ export class TurnContent {
 }
 
 /** The parts by which a content exceeds an earlier one; undefined if it does not begin with it. */
-function additionTo(before: readonly Part[], now: readonly Part[]): readonly Part[] | undefined {
-  const known = joined(before)
-  const parts = joined(now)
+function additionTo(known: readonly Part[], now: readonly Part[]): readonly Part[] | undefined {
+  const parts: Part[] = []
+  for (const part of now) add(parts, part)
   for (const [place, part] of known.entries()) {
     const other = parts[place]
     if (!other) return undefined
@@ -140,15 +168,11 @@ function additionTo(before: readonly Part[], now: readonly Part[]): readonly Par
   return parts.slice(known.length)
 }
 
-/** The parts, with adjacent texts in one part: a text may come in chunks or whole. */
-function joined(parts: readonly Part[]): readonly Part[] {
-  const all: Part[] = []
-  for (const part of parts) {
-    const last = all.at(-1)
-    if (last && 'text' in part && 'text' in last) all[all.length - 1] = { text: last.text + part.text }
-    else all.push('text' in part ? { text: part.text } : part)
-  }
-  return all
+/** Adds a part to a list in which adjacent texts are one part: a text may come in chunks or whole. */
+function add(parts: Part[], part: Part): void {
+  const last = parts.at(-1)
+  if (last && 'text' in part && 'text' in last) parts[parts.length - 1] = { text: last.text + part.text }
+  else parts.push('text' in part ? { text: part.text } : part)
 }
 
 function isData(parts: readonly Part[]): boolean {
