@@ -408,7 +408,21 @@ const choices: readonly Mistake[] = [
 
 const aNumber = 'a finite number, 0 or more'
 
+const earlier = 'an integer from 0 to 100'
+
 const numbersAndLists: readonly Mistake[] = [
+  ...['5', 101, -1, 1.5].flatMap((maxEarlierTasks) => {
+    const problem = `maxEarlierTasks is ${typeof maxEarlierTasks === 'string' ? 'a string' : maxEarlierTasks}`
+    return [
+      invalid('fromAiSdk', problem, earlier, () => aiSdk.fromAiSdk(given({}), 'X', given({ maxEarlierTasks }))),
+      invalid('fromOpenAiAgent', problem, earlier, () =>
+        openaiAgents.fromOpenAiAgent(given({}), 'X', given({ maxEarlierTasks })),
+      ),
+    ]
+  }),
+  invalid('mcpEndpoint', 'path is a number', 'a string', () => mcp.mcpEndpoint(given({ path: 5 }))),
+  invalid('agUiEndpoint', 'path is a number', 'a string', () => agUi.agUiEndpoint(given({ path: 5 }))),
+  invalid('chatEndpoint', 'path is a number', 'a string', () => aiSdk.chatEndpoint(given({ path: 5 }))),
   advancedWith('heartbeatMs is a string', aNumber, { heartbeatMs: '15' }),
   advancedWith('heartbeatMs is infinite', aNumber, { heartbeatMs: Number.POSITIVE_INFINITY }),
   invalid('createHandler.advanced.retention', 'endedTasksMs is a negative number', aNumber, () =>

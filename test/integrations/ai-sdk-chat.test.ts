@@ -340,12 +340,15 @@ describe('chatEndpoint', () => {
     const other = agent('Other', async function* () {
       yield 'I am the other'
     })
-    const options = { endpoints: [chatEndpoint({ agent: 'Other' }), chatEndpoint({ path: '/none', agent: 'None' })] }
+    const none = chatEndpoint({ path: '/none', agent: 'None' })
+    const options = { endpoints: [chatEndpoint({ agent: 'Other' }), none, chatEndpoint({ path: '/any' })] }
     await using two = await serve([payer, other], options)
     const headers = { 'content-type': 'application/json' }
     const body = JSON.stringify({ id: 'c', messages: [user] })
     const post = (path: string) => fetch(new URL(path, two.url), { method: 'POST', headers, body })
     expect(await (await post('/api/chat')).text()).toContain('I am the other')
     expect((await post('/none')).status).toBe(404)
+    const unclear = await post('/any')
+    expect([unclear.status, await unclear.text()]).toEqual([404, expect.stringContaining('set the option `agent`')])
   })
 })

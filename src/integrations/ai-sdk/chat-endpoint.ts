@@ -14,7 +14,7 @@ import type { ChatRequest } from './chat-message.js'
 export interface ChatEndpointOptions {
   /** The path, which is the `api` of the page's transport. Default `/api/chat`. */
   readonly path?: string
-  /** The name of the agent. Default: the first agent of the port. */
+  /** The name of the agent. Required if the port has several agents. */
   readonly agent?: string
 }
 
@@ -64,9 +64,13 @@ export function chatEndpoint(options: ChatEndpointOptions = {}): Endpoint {
 const noContent: HttpAnswer = { status: 204, headers: {} }
 
 function agentOf({ agents, caller, signal }: Visit, name: string | undefined): ChatAgent {
-  const [first] = agents.values()
-  const visited = name === undefined ? first : agents.get(name)
-  if (!visited) throw new A2AError('METHOD_NOT_FOUND', `Agent not found: ${name ?? 'the port has none'}`)
+  const [only = ''] = agents.size === 1 ? agents.keys() : []
+  const visited = agents.get(name ?? only)
+  if (!visited)
+    throw new A2AError(
+      'METHOD_NOT_FOUND',
+      `Agent not found: ${name ?? 'the port has several; set the option `agent` of `chatEndpoint`'}`,
+    )
   const { service } = visited
   return {
     sendStreamingMessage: (request, options) => service.sendStreamingMessage(request, { ...options, caller, signal }),

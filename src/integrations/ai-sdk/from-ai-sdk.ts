@@ -7,7 +7,7 @@ import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { data, type JsonValue, type Struct } from '../../model/part.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
 import type { Usage } from '../../model/usage.js'
-import { agentInit } from '../agent-init.js'
+import { agentInit, earlierTasks } from '../agent-init.js'
 import { deniedType } from './chunks.js'
 import { earlierMessages, taskMessages, userMessage } from './model-messages.js'
 
@@ -49,10 +49,8 @@ export function fromAiSdk(
   card: string | AgentInit,
   options: FromAiSdkOptions = {},
 ): Agent {
-  assertOptions('fromAiSdk', options, { maxEarlierTasks: true } satisfies NamesOf<FromAiSdkOptions>)
+  assertOptions('fromAiSdk', options, { maxEarlierTasks: earlierTasks } satisfies NamesOf<FromAiSdkOptions>)
   const { maxEarlierTasks = 20 } = options
-  if (!Number.isInteger(maxEarlierTasks) || maxEarlierTasks < 0 || maxEarlierTasks > 100)
-    throw new TypeError('`maxEarlierTasks` of `fromAiSdk` must be an integer from 0 to 100')
   const run = runOf(source)
   return agent(agentInit(card, 'fromAiSdk'), async function* (turn: Turn) {
     const { earlier, own } = await conversationOf(turn, maxEarlierTasks)

@@ -23,7 +23,7 @@ export interface McpEndpointOptions extends Partial<SessionLimits> {
 }
 
 const optionNames = {
-  path: true,
+  path: 'string',
   waitMs: 'limit',
   maxSessions: 'limit',
   sessionIdleMs: 'limit',

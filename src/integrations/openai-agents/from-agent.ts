@@ -18,7 +18,7 @@ import { loadPackage } from '../../model/load-package.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { data } from '../../model/part.js'
 import type { Usage } from '../../model/usage.js'
-import { agentInit } from '../agent-init.js'
+import { agentInit, earlierTasks } from '../agent-init.js'
 import { jsonOf, RunOutput } from './run-output.js'
 import { sessionOf, userItem } from './session.js'
 
@@ -37,15 +37,15 @@ export interface FromOpenAiAgentOptions {
   readonly context?: (turn: Turn) => unknown
   /** The maximum number of model calls in a turn. Default: that of the runner. */
   readonly maxTurns?: number
-  /** The number of earlier tasks of the conversation that the model sees. Default 20, at most 100. */
-  readonly memory?: number
+  /** The maximum number of earlier tasks of the conversation that the model sees, 0 to 100. Default 20. */
+  readonly maxEarlierTasks?: number
 }
 
 const optionNames = {
   runner: true,
   context: 'function',
   maxTurns: 'number',
-  memory: 'number',
+  maxEarlierTasks: earlierTasks,
 } satisfies NamesOf<FromOpenAiAgentOptions>
 
 /**
@@ -127,7 +127,7 @@ async function* runTurn(
   runner: Runner,
   inner: AnyAgent,
   { input, counted = {} }: Extract<Start, { input: unknown }>,
-  { context, maxTurns, memory = 20 }: FromOpenAiAgentOptions,
+  { context, maxTurns, maxEarlierTasks = 20 }: FromOpenAiAgentOptions,
   sdk: Sdk,
 ): AsyncGenerator<Yield, void, void> {
   let run: StreamedRunResult<unknown, AnyAgent> | undefined
@@ -135,7 +135,7 @@ async function* runTurn(
     run = await runner.run(inner, input, {
       stream: true,
       signal: turn.signal,
-      session: sessionOf(turn, memory),
+      session: sessionOf(turn, maxEarlierTasks),
       ...(context && Array.isArray(input) && { context: context(turn) }),
       ...(maxTurns !== undefined && { maxTurns }),
     })
