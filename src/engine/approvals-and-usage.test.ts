@@ -126,6 +126,10 @@ describe.each(storeKinds)('extensions on %s', (kind) => {
     const byMetadata = taskIn(await engine.sendMessage(send('', { taskId: second.id, ...answer }), callBy()))
     for (const { status } of [byForm, byMetadata])
       expect(status.message?.parts).toEqual([{ text: '[["c1",{"approved":true}]]' }])
+    const third = taskIn(await engine.sendMessage(send('go'), callBy()))
+    const both = { taskId: third.id, parts: [{ text: 'Yes' }, { data: { approved: false } }] }
+    const byBoth = taskIn(await engine.sendMessage(send('', both), callBy()))
+    expect(byBoth.status.message?.parts).toEqual([{ text: '[["c1",{"approved":false}]]' }])
   })
 
   it('a later question is no approval, and a message that came before the question does not answer it', async () => {

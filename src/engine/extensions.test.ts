@@ -160,6 +160,11 @@ describe('steps', () => {
     expect(messages[0]).not.toHaveProperty('extensions')
   })
 
+  it('may have ids and names of any length', () => {
+    const long = 'x'.repeat(300)
+    expect(JSON.stringify(step({ kind: 'tool-call', id: long, name: long }))).not.toContain('x'.repeat(256))
+  })
+
   it('that are not valid throw', () => {
     expect(() => step({ kind: 'other', id: 'x' } as never)).toThrow('kind must be')
     expect(() => step({ kind: 'tool-call', id: 'x', name: '' })).toThrow('name must be')

@@ -150,7 +150,8 @@ export function readAnswer(question: Message | undefined, message: Message): Ans
 function readApprovalAnswer(ids: readonly string[], question: Message | undefined, message: Message): Answer {
   const response = readResponse(ids, message)
   if (response) return 'decisions' in response ? { message, decisions: response.decisions } : response
-  const decisions = decisionsInText(ids, message)
+  const hasData = message.parts.some((part) => 'data' in part)
+  const decisions = hasData ? undefined : decisionsInText(ids, message)
   if (decisions) return { message, decisions }
   const answer = readForm(question, message)
   if ('violations' in answer) return answer

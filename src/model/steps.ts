@@ -33,8 +33,12 @@ export const steps: Omit<Extension<AgentStep>, 'with'> = {
 const maxCharacters = 32_000
 const maxName = 255
 
-/** The step, with content cut to 32,000 characters. Throws for a step that is not valid. */
-export function boundedStep(step: AgentStep): AgentStep {
+/**
+ * The step, with content cut to 32,000 characters, id and name to 255: models and gateways make ids of any length. Throws
+ * for a step that is not valid.
+ */
+export function boundedStep(given: AgentStep): AgentStep {
+  const step = isObject(given) ? { ...given, ...shortened(given, 'id'), ...shortened(given, 'name') } : given
   const fault = stepFault(step)
   if (fault !== undefined) throw new AuthorError(`Invalid step: ${fault}`)
   switch (step.kind) {
@@ -55,6 +59,11 @@ export function boundedStep(step: AgentStep): AgentStep {
     case 'reasoning':
       return { kind: step.kind, id: step.id, text: cut(step.text) }
   }
+}
+
+function shortened(step: { readonly [member: string]: unknown }, member: 'id' | 'name'): object {
+  const value = step[member]
+  return typeof value === 'string' ? { [member]: value.slice(0, maxName) } : {}
 }
 
 /** Text is cut; a larger value of another type becomes the beginning of its JSON. */

@@ -208,7 +208,7 @@ function withIds(items: readonly RunToolApprovalItem[]): readonly (readonly [id:
   return items.map((item, place) => {
     const { rawItem } = item
     const own = 'callId' in rawItem && rawItem.callId ? rawItem.callId : rawItem.id
-    const id = own && !taken.has(own) ? own : `call-${place + 1}`
+    const id = own && own.length <= 255 && !taken.has(own) ? own : `call-${place + 1}`
     taken.add(id)
     return [id, item] as const
   })
