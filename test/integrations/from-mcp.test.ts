@@ -11,12 +11,13 @@ import { data, isTerminal, MemoryStore } from 'dragoman'
 import { connect, schemaOf } from 'dragoman/client'
 import { fromMcp } from 'dragoman/mcp'
 import { createHandler, skillSchemasUri } from 'dragoman/server'
-import { gate } from 'dragoman/testing'
+import { gate, until } from 'dragoman/testing'
 import { Client as ClientV1 } from 'mcp-sdk-v1/client/index.js'
 import { InMemoryTransport as InMemoryV1 } from 'mcp-sdk-v1/inMemory.js'
 import { McpServer as McpServerV1 } from 'mcp-sdk-v1/server/mcp.js'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { JsonValue } from '../../src/model/part.js'
 
 const info = { name: 'test', version: '1.0.0' }
 const skill = (skillId: string) => ({ metadata: { skillId } })
@@ -183,6 +184,91 @@ describe('fromMcp', () => {
     expect(isTerminal(state)).toBe(true)
     expect(artifacts[0]?.parts.at(-1)).toEqual(data({ made: 'silk, opaque' }))
     await second.close()
+  })
+
+  describe('with a tool that asks before it pays', () => {
+    /** A server whose tool waits for `asking.finish` before it asks, and for `finish` before it returns. */
+    function createBank() {
+      const asking = { begun: gate(), finish: gate() }
+      const finish = gate()
+      const paid: unknown[] = []
+      const form = { type: 'object', properties: { ok: { type: 'string' } } }
+      const question = { method: 'elicitation/create', params: { message: 'Pay?', requestedSchema: form } }
+      const client = {
+        getProtocolEra: () => 'modern',
+        listTools: async () => ({
+          tools: [{ name: 'pay', inputSchema: { type: 'object', properties: { to: { type: 'string' } } } }],
+        }),
+        async callTool({ inputResponses }: { name: string; inputResponses?: unknown }) {
+          if (inputResponses === undefined) {
+            asking.begun.open()
+            await asking.finish.opened
+            return { resultType: 'input_required', requestState: 'opaque', inputRequests: { sure: question } }
+          }
+          paid.push(inputResponses)
+          await finish.opened
+          return { content: [{ type: 'text', text: 'Paid' }] }
+        },
+      }
+      return { client, asking, finish, paid }
+    }
+
+    it.each([
+      ['thanks', [{ text: 'thank you' }]],
+      ['a second answer', [data({ ok: 'yes' })]],
+    ])('does not pay again for %s after the answer', async (_name, parts) => {
+      const { client, asking, finish, paid } = createBank()
+      asking.finish.open()
+      await using agent = await connect(await fromMcp(client, 'Bank'))
+      const asked = await agent.ask([data({ to: 'bob' })])
+      const taskId = asked.task?.id ?? ''
+      const answering = agent.ask([data({ ok: 'yes' })], { taskId })
+      await until(() => paid.length === 1)
+      const following = agent.ask(parts, { taskId })
+      await until(async () => (await agent.getTask({ id: taskId })).history?.length === 4)
+      finish.open()
+      await answering
+      expect(await following).toMatchObject({ state: 'TASK_STATE_COMPLETED' })
+      expect(paid).toEqual([{ sure: { action: 'accept', content: { ok: 'yes' } } }])
+      const { artifacts } = await agent.getTask({ id: taskId })
+      expect(artifacts?.map((artifact) => artifact.parts)).toEqual([[{ text: 'Paid' }]])
+    })
+
+    it('does not read a message as the answer that was sent before the question', async () => {
+      const { client, asking, finish, paid } = createBank()
+      await using agent = await connect(await fromMcp(client, 'Bank'))
+      const first = agent.stream([data({ to: 'bob' })])[Symbol.asyncIterator]()
+      const { value: begin } = await first.next()
+      const taskId = begin && 'task' in begin ? begin.task.id : ''
+      await asking.begun.opened
+      const hurried = agent.ask([data({ ok: 'hurry' })], { taskId })
+      await until(async () => (await agent.getTask({ id: taskId })).history?.length === 2)
+      asking.finish.open()
+      expect(await hurried).toMatchObject({ state: 'TASK_STATE_INPUT_REQUIRED', text: 'Pay?' })
+      expect(paid).toEqual([])
+      finish.open()
+      expect(await agent.ask([data({ ok: 'yes' })], { taskId })).toMatchObject({ state: 'TASK_STATE_COMPLETED' })
+      expect(paid).toEqual([{ sure: { action: 'accept', content: { ok: 'yes' } } }])
+    })
+
+    it('asks again if the process died before it asked', async () => {
+      const { client, asking, finish, paid } = createBank()
+      asking.finish.open()
+      finish.open()
+      const bank = await fromMcp(client, 'Bank')
+      const checkpoints = new Map<string, JsonValue>()
+      const checkpoint = async (key: string, value: JsonValue) => void checkpoints.set(key, value)
+      const message = { messageId: 'm1', role: 'ROLE_USER', parts: [data({ to: 'bob' })] }
+      const turn = { number: 1, message, history: [message], metadata: {}, checkpoints, checkpoint, text: '' }
+      const runTurn = async () => {
+        const yields: unknown[] = []
+        for await (const each of bank.handler({ ...turn, data: () => ({ to: 'bob' }) } as never)) yields.push(each)
+        return yields
+      }
+      const first = await runTurn()
+      expect(await runTurn()).toEqual([first.at(-1)])
+      expect(paid).toEqual([])
+    })
   })
 
   it('declines the questions of older servers, which wait while the call is open', async () => {

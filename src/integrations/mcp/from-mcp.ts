@@ -64,10 +64,18 @@ async function* handle(
   skills: readonly SkillInit[],
   turn: Turn<unknown>,
 ): AsyncGenerator<Yield, void, void> {
-  const asked = turn.checkpoints.get(openCall)
-  const call = isStruct(asked) ? answered(asked as unknown as AskedCall, turn) : await callOf(tools, skills, turn)
+  const asked = turn.checkpoints.get(openCall) as AskedCall | undefined // written by `question`
+  // Messages that follow the answer do not answer again.
+  const isOpen = asked !== undefined && asked.turn >= turn.number - 1
+  if (isOpen && !isAnswer(asked, turn)) {
+    await turn.checkpoint(openCall, { ...asked, turn: turn.number } as unknown as JsonValue) // read as JSON
+    yield withForm(asked)
+    return
+  }
+  const call = isOpen ? answered(asked, turn) : await callOf(tools, skills, turn)
   if (typeof call === 'string') {
-    yield rejected(call)
+    // A later message that calls nothing leaves the results of the task as they are.
+    yield turn.number === 1 ? rejected(call) : working(call)
     return
   }
   const tool = tools.get(call.name)
@@ -129,23 +137,29 @@ async function* calling(
   return result
 }
 
-/** The tool and its arguments, or the reason why there is none. */
+/**
+ * The tool and its arguments, or the reason why there is none. A later message is a call only if it names its tool or has
+ * arguments for one: others, such as thanks, must not repeat the call.
+ */
 async function callOf(tools: ReadonlyMap<string, McpTool>, skills: readonly SkillInit[], turn: Turn<unknown>) {
   const given = dataOf(turn)
   const named = turn.message.metadata?.skillId ?? turn.metadata.skillId
-  const fitting = typeof named === 'string' ? [named] : await toolsThatTake(tools, skills, given)
+  const isFirst = turn.number === 1
+  let fitting: readonly string[] = []
+  if (typeof named === 'string') fitting = [named]
+  else if (isFirst && skills.length === 1) fitting = [...tools.keys()]
+  else if (isFirst || given) fitting = await toolsThatTake(tools, skills, given)
   const tool = fitting.length === 1 ? tools.get(String(fitting[0])) : undefined
   if (!tool) return `Name one of these tools in metadata.skillId: ${[...tools.keys()].join(', ')}`.slice(0, 2000)
   return { name: tool.name, arguments: given ?? {} } satisfies McpCall
 }
 
-/** The only tool, or the tools that know all of the arguments and accept them. */
+/** The tools that know all of the arguments and accept them. */
 async function toolsThatTake(
   tools: ReadonlyMap<string, McpTool>,
   skills: readonly SkillInit[],
   given: Struct = {},
 ): Promise<readonly string[]> {
-  if (skills.length === 1) return [...tools.keys()]
   const names = Object.keys(given)
   const taken = skills.map(async ({ id, input }) => {
     const properties = tools.get(id)?.inputSchema?.properties
@@ -172,10 +186,18 @@ function parsedJson(typed: string): JsonValue | undefined {
 }
 
 /** A call that asked: what to send with the answers. */
-interface AskedCall {
+interface AskedCall extends Form {
+  /** The number of the turn that asked. The next turn answers. */
+  readonly turn: number
   readonly call: McpCall
   /** The mode of each question by its key, and the first field of its form. */
   readonly questions: { readonly [key: string]: { readonly isForm: boolean; readonly field?: string } }
+}
+
+/** The questions of a call, in one form. */
+interface Form {
+  readonly said: string
+  readonly schema?: Struct | undefined
 }
 
 /** Asks the questions of the server in one form, and keeps the call. */
@@ -198,20 +220,34 @@ async function question(
     kept[key] = { isForm, ...(field !== undefined && { field }) }
     if (isForm) forms.set(key, schema)
   }
-  await turn.checkpoint(openCall, { call, questions: kept } as unknown as JsonValue) // built from JSON
-  return withForm(texts.join('\n\n'), forms)
+  const schema = schemaFor(forms)
+  const form: Form = { said: texts.join('\n\n'), ...(schema && { schema }) }
+  const asked: AskedCall = { turn: turn.number, call, questions: kept, ...form }
+  await turn.checkpoint(openCall, asked as unknown as JsonValue) // built from JSON
+  return withForm(form)
 }
 
-function withForm(said: string, forms: ReadonlyMap<string, Struct>): StatusDraft {
-  const [only] = forms.values()
-  if (only === undefined) return ask(said)
-  const properties = Object.fromEntries(forms)
-  const schema = forms.size === 1 ? only : { type: 'object', properties, required: [...forms.keys()] }
+/** One form for all questions; undefined if no question has a form. */
+function schemaFor(forms: ReadonlyMap<string, Struct>): Struct | undefined {
+  if (forms.size < 2) return [...forms.values()][0]
+  return { type: 'object', properties: Object.fromEntries(forms), required: [...forms.keys()] }
+}
+
+function withForm({ said, schema }: Form): StatusDraft {
   try {
-    return ask(said, { schema })
+    return schema ? ask(said, { schema }) : ask(said)
   } catch {
     return ask(said) // the server sent an invalid schema, and checks the answer itself
   }
+}
+
+/**
+ * Whether the message of the turn answers the question. It does not if it was sent before the question, or if an earlier
+ * attempt of this turn stored the question and died before it asked.
+ */
+function isAnswer(asked: AskedCall, { number, history, message }: Turn<unknown>): boolean {
+  const place = history.findIndex(({ messageId }) => messageId === message.messageId)
+  return asked.turn < number && (place < 1 || history[place - 1]?.role === 'ROLE_AGENT')
 }
 
 /** The call with the answers of the turn. */
