@@ -7,7 +7,7 @@ import { notYet } from './not-yet.js'
 import { requirements } from './requirements.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const idPattern = String.raw`(?:R[3LM]?-[A-Z0-9]+-\d+|E-\d+)`
+const idPattern = String.raw`(?:R(?:3|11|L|M)?-[A-Z0-9]+-\d+|E-\d+)`
 const idList = `${idPattern}(?:, ${idPattern})*`
 /** `proves('R-GET-1', …)` and `proves(['R-GET-1', …], …)`. */
 const provesCall = /\bproves\(\s*(\[[^\]]*\]|'[^']*')/g

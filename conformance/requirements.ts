@@ -4,7 +4,8 @@
  *
  * `R-…` are requirements of A2A v1.0 in our own words; `source` is a section of the specification,
  * `proto` its protocol file, `ProtoJSON` the JSON mapping, `Dragoman` a decision of ours where those
- * are silent or disagree. `E-…` are the rules of the engine. Older versions (`R3-…`, `RL-…`) and the
+ * are silent or disagree. `R11-…` are additions to v1.0 that later versions or other vendors propose.
+ * `E-…` are the rules of the engine. Older versions (`R3-…`, `RL-…`) and the
  * translation between all of them (`RM-…`) have files of their own.
  */
 import type { Requirement } from './requirement.js'
@@ -179,6 +180,10 @@ export const requirements: readonly Requirement[] = [
   { id: 'R-EXT-4', level: 'M', actor: 'any', source: '§4.6.3', text: 'breaking change = new URI; must not: fall back to another version of an extension; should: version in the URI' },
   { id: 'R-EXT-5', level: 'M', actor: 'both', source: 'v1.0', text: 'data sits in `metadata` under keys derived from the URI; `Message.extensions` / `Artifact.extensions` name the URIs present. Extensions must not change core fields or enum values; should not: mark data-only extensions required' },
   { id: 'R-EXT-6', level: 'M', actor: 'any', source: 'v1.0', text: 'extension methods go through the same auth. Client activates required dependencies itself' },
+  { id: 'R11-EXT-1', level: 'M', actor: 'srv', source: 'Dragoman', text: 'an extension is active if the card declares it and the caller asks for it. Active: its value is in `metadata` under its key, and its URI in `extensions` of the message or artifact. Inactive: nothing is written. Written values stay in the task' },
+  { id: 'R11-EXT-2', level: 'M', actor: 'srv', source: 'Dragoman', text: 'yields take `metadata` and `extensions`; values of declared extensions on a status update are also in the metadata of the task, where the newest value of a key counts' },
+  { id: 'R11-EXT-3', level: 'M', actor: 'both', source: 'Dragoman', text: 'values are written once, before the commit, and not for each reader. Callers ask in the header of their dialect: `A2A-Extensions`, in 0.x `X-A2A-Extensions`' },
+  { id: 'R11-EXT-4', level: 'M', actor: 'srv', source: 'kagent hitl/v1', text: 'an answer to an approval decides every tool call exactly once; missing, repeated or unknown ids → -32602, and the task stays INPUT_REQUIRED. Inactive: the question is a text and a form, so that every caller can answer' },
   { id: 'R-TEN-1', level: 'M', actor: 'cli', source: '§8.3.2', text: 'send `tenant` exactly as in the chosen `AgentInterface`; omit it if that entry has none' },
   { id: 'R-TEN-2', level: 'M', actor: 'srv', source: 'Dragoman', text: 'opaque routing key, in the body/params (`tenant`), in the REST path prefix `/{tenant}/…`, or (GET/DELETE, transcoding rule) as query parameter; here: path wins; a differing body/query value → -32602' },
   { id: 'R-TEN-3', level: 'M', actor: 'srv', source: 'Dragoman', text: 'tasks, contexts and push configs of one tenant are invisible in another; unknown tenant → TaskNotFound-style not-found' },

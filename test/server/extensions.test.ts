@@ -49,7 +49,7 @@ describe.each(callers)('extensions for $dialect over $binding', (options) => {
   const dialects = ['v1', 'v0.3', 'v0.1'] as const
   const spent = { inputTokens: 12, outputTokens: 3, cost: { amount: '0.5', currency: 'USD' } }
 
-  it('are written for callers that ask for them', async () => {
+  it('are written for callers that ask for them (R11-EXT-3)', async () => {
     await using served = await serve(declaring(all), { port: 0, dialects })
     await using client = await connect(served.url, options)
     const events = await eventsOf(client, uris)
@@ -102,6 +102,25 @@ describe.each(callers)('extensions for $dialect over $binding', (options) => {
     expect(done.text).toBe('[["c1",{"approved":true}]]')
     expect(written(done)).toEqual([undefined, undefined, undefined, undefined])
   })
+})
+
+it('R11-EXT-3: every reader gets the values that were written for the caller that asked', async () => {
+  await using served = await serve(declaring(all), { port: 0 })
+  await using asking = await connect(served.url, { extensions: all })
+  const { task } = await asking.ask('Go')
+  await using plain = await connect(served.url)
+  const { history: _, ...seen } = await plain.getTask({ id: task?.id ?? '' })
+  expect(task).toMatchObject(seen)
+  expect(usage.read(seen)).toMatchObject({ inputTokens: 12 })
+  const kinds = async (client: AgentClient) => {
+    const found: string[] = []
+    const log = client.subscribeToTask({ id: task?.id ?? '' }, { resumeAfter: 0 })
+    for await (const { kind } of readTurn(log)) found.push(kind)
+    return found
+  }
+  const kindsOfPlain = await kinds(plain)
+  expect(kindsOfPlain).toEqual(await kinds(asking))
+  expect(kindsOfPlain).toEqual(expect.arrayContaining(['step', 'usage', 'question']))
 })
 
 describe('connect({ extensions })', () => {
