@@ -48,7 +48,7 @@ export interface Visit {
   readonly path: string
   /** The agents of this port, by name. */
   readonly agents: ReadonlyMap<string, VisitedAgent>
-  /** The operations of `agents`, by name. */
+  /** The operations of `agents`, by name. Routes get these; endpoints use `agents`. */
   readonly services: ReadonlyMap<string, AgentService>
   /** The connection, for endpoints that authenticate callers themselves; absent if unknown. */
   readonly connection?: Connection
@@ -63,7 +63,7 @@ export interface Visit {
    * Answers with server-sent events. An error before the first element is thrown, so that `refuse` encodes it with its
    * status; a later one is encoded by `encodeError`. Idle streams get comments, and a slow reader pauses `items`.
    */
-  stream<Item>(events: EventSource<Item>): Promise<HttpAnswer>
+  stream<Item>(events: EventStream<Item>): Promise<HttpAnswer>
   /**
    * Aborts when the caller disconnects before the answer is complete. Created on use. Pass it to streaming operations:
    * otherwise they are read until their next event.
@@ -85,8 +85,8 @@ export interface VisitedAgent {
   readonly service: AgentService
 }
 
-/** A stream of server-sent events. */
-export interface EventSource<Item> {
+/** A stream of server-sent events, for `Visit.stream`. */
+export interface EventStream<Item> {
   readonly items: AsyncIterable<Item>
   /**
    * Settles when the stream is certain to open (`onOpen` of a call). The response then begins before the first element,

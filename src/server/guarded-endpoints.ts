@@ -14,7 +14,7 @@ import type { Exchange, HttpAnswer } from '../transports/exchange.js'
 import { assertJson, BodyInterrupted, parseJson, type RequestLimits } from '../transports/read-json.js'
 import { type Heartbeats, SseFeed, sseHeaders } from '../transports/sse.js'
 import { assertTenant, type BindingHandler } from '../transports/transport.js'
-import type { Endpoint, EventSource, Visit, VisitedAgent } from './endpoints.js'
+import type { Endpoint, EventStream, Visit, VisitedAgent } from './endpoints.js'
 import { fromResponse } from './fetch.js'
 import type { OriginCheck } from './hosts.js'
 import type { ProtectedResource } from './protected-resource.js'
@@ -187,7 +187,7 @@ interface FeedDeps {
 }
 
 async function openFeed<Item>(
-  events: EventSource<Item>,
+  events: EventStream<Item>,
   { heartbeats, watch, report }: FeedDeps,
 ): Promise<SseFeed<Item>> {
   let isGone = false

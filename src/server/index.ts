@@ -24,7 +24,7 @@ export { type Served, serve } from './serve.js'
 // Serve other protocols in front of agents
 
 export type { Exchange, HttpAnswer } from '../transports/exchange.js'
-export type { Endpoint, EventSource, Visit, VisitedAgent } from './endpoints.js'
+export type { Endpoint, EventStream, Visit, VisitedAgent } from './endpoints.js'
 
 // Serve inside another HTTP server
 

@@ -17,7 +17,7 @@ import {
   type AuditEntry,
   createHandler,
   type Endpoint,
-  type EventSource,
+  type EventStream,
   expressMount,
   type HandlerOptions,
   type Route,
@@ -67,7 +67,7 @@ async function audited(endpoint: Endpoint, options: HandlerOptions = {}, served 
   return { entries, fetch: handler.fetch, [Symbol.asyncDispose]: () => handler.close({ deadlineMs: 0 }) }
 }
 
-const events = (items: AsyncIterable<string>, more: Partial<EventSource<string>> = {}): EventSource<string> => ({
+const events = (items: AsyncIterable<string>, more: Partial<EventStream<string>> = {}): EventStream<string> => ({
   items,
   encode: (item) => `data: ${item}\n\n`,
   encodeError: ({ code }) => `event: error\ndata: ${code}\n\n`,
