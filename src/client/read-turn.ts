@@ -233,12 +233,13 @@ class TurnReader {
   #settle({ state, message }: TaskStatus): void {
     const parts = message?.parts ?? []
     const text = textOf(parts)
+    const asking = message && { messageId: message.messageId }
     if (state === 'TASK_STATE_INPUT_REQUIRED') {
       const schema = schemaOf(message)
       const approval = approvals.read(message)
       this.#finish({
         kind: 'question',
-        ...(message && { messageId: message.messageId }),
+        ...asking,
         text,
         parts: schema ? parts.filter((part) => !('data' in part) || part.mediaType !== schemaMediaType) : parts,
         ...(schema && { schema }),
@@ -247,7 +248,7 @@ class TurnReader {
     } else if (state === 'TASK_STATE_AUTH_REQUIRED') {
       // The credential continues the same turn, so a reader that has seen the question reads on.
       const wasSeen = this.#seq !== undefined && this.#seq <= this.#after
-      if (!wasSeen) this.#finish({ kind: 'auth', text, parts })
+      if (!wasSeen) this.#finish({ kind: 'auth', ...asking, text, parts })
     } else if (state === 'TASK_STATE_COMPLETED') {
       if (message) this.#readParts(message)
       this.#end(state, '')

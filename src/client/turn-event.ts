@@ -47,8 +47,8 @@ export type TurnEventBody =
       /** The tool calls to decide about, if the extension `approvals` was asked for. Answered by `answerApproval`. */
       readonly approval?: Approval
     }
-  /** The agent waits for a credential; the last event. */
-  | { readonly kind: 'auth'; readonly text: string; readonly parts: readonly Part[] }
+  /** The agent waits for a credential; the last event. `messageId` is that of the message that asks. */
+  | { readonly kind: 'auth'; readonly messageId?: string; readonly text: string; readonly parts: readonly Part[] }
   /**
    * The turn has ended; the last event. `text` is that of the final message of a task that failed or was rejected or
    * cancelled. The message of a completed task was sent as `text`, `data` and `file` events.

@@ -77,6 +77,45 @@ describe.each(majors)('AI SDK %s', (major, ai) => {
     expect(lastOf(page.messages())).toEqual(['step-start', 'text: Welcome Ann'])
   })
 
+  it('shows logins that are asked for after a reload, also a second one', async () => {
+    const begun = gate()
+    const goOn = gate()
+    const clerk = agent('Clerk', async function* ({ credential }) {
+      yield credential === undefined ? 'Hello' : 'Welcome'
+      begun.open()
+      await goOn.opened
+      if (credential === undefined) yield askAuth('Log in at https://id.example')
+      if (credential === 'Ann') yield askAuth('Log in as the owner')
+    })
+    await using served = await serve(clerk, { endpoints: [chatEndpoint()] })
+    const transport = new ai.DefaultChatTransport({ api: `${served.url}api/chat` })
+    const id = crypto.randomUUID()
+    const page = plainChat(ai, { id, transport })
+    void page.chat.sendMessage({ text: 'Hi' })
+    await begun.opened
+    const reloaded = plainChat(ai, { id, transport })
+    const following = reloaded.chat.resumeStream()
+    const shown = gate()
+    reloaded.onChange = () => {
+      if (JSON.stringify(reloaded.messages()).includes('Hello')) shown.open()
+    }
+    await shown.opened
+    goOn.open()
+    await following
+    expect(lastOf(reloaded.messages()).slice(2)).toEqual(['text: Log in at https://id.example', 'ask input-available'])
+    const { taskId } = (reloaded.messages()[0] as UIMessage).metadata as { taskId: string }
+    await served.provideCredential({ taskId, credential: 'Ann' })
+    await using client = await connect(served.url)
+    await client.task(taskId).wait()
+    await reloaded.chat.resumeStream()
+    expect(lastOf(reloaded.messages())).toEqual([
+      'step-start',
+      'text: Welcome',
+      'text: Log in as the owner',
+      'ask input-available',
+    ])
+  })
+
   it('shows only the last version of replaced text', async () => {
     const drafter = agent('Drafter', async function* () {
       yield artifact('draft', 'Old', { id: 'a' })

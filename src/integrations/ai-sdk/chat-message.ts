@@ -12,7 +12,7 @@ import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import { type JsonValue, type Part, type Struct, textOf } from '../../model/part.js'
 import { linkedPart } from '../file-source.js'
-import { askTool, type ContinuedMessage, placeIn } from './chunks.js'
+import { approvalIdOf, askIdOf, askTool, type ContinuedMessage, placeIn } from './chunks.js'
 
 /** A request of `useChat`. The messages come from a page: nothing in them is trusted. */
 export interface ChatRequest {
@@ -29,8 +29,8 @@ export interface ChatMessage {
   readonly taskId?: string
   /** The turn of the message of the chat before this one, if that message has the same task. */
   readonly turn?: number
-  /** Whether the message is only an answer: it is refused if the task does not wait. */
-  readonly isAnswer?: boolean
+  /** For messages that are only an answer: whether they answer a question. They are refused if the task asks no such question. */
+  readonly answers?: (question: string) => boolean
   readonly continued?: ContinuedMessage
   readonly decisions?: Decisions
 }
@@ -105,14 +105,17 @@ function answerOf(last: ShownMessage, chatId: string): ChatMessage {
     const decisions = new Map(approval.map((tool) => [tool.toolCallId, decisionOf(tool)]))
     const { parts, metadata, extensions } = answerApproval({ tools: approval.map(toolApproval) }, decisions)
     const message = { ...newMessage(parts, chatId, mark, metadata), extensions }
-    return { message, taskId, isAnswer: true, continued, decisions }
+    const answers = (question: string) =>
+      approval.every(({ toolCallId, approval }) => approval?.id === approvalIdOf(question, toolCallId))
+    return { message, taskId, answers, continued, decisions }
   }
   const answer = asked.at(-1)
   const output = answer?.state === 'output-error' ? answer.errorText : answer?.output
   if (output === undefined || answer?.state === 'input-available')
     throw invalidField('messages', 'the question in the last message is not answered')
   const part: Part = typeof output === 'string' ? { text: output } : { data: output as JsonValue }
-  return { message: newMessage([part], chatId, mark), taskId, isAnswer: true, continued }
+  const answers = (question: string) => answer?.toolCallId === askIdOf(question)
+  return { message: newMessage([part], chatId, mark), taskId, answers, continued }
 }
 
 /** Text about tool calls that wait for a decision: yes, no, or the reason for a no. */

@@ -34,30 +34,43 @@ export async function* sendChat(
   request: ChatRequest,
   follow: Follow = justRead,
 ): AsyncGenerator<UIMessageChunk, void, void> {
-  const { message, taskId, turn, isAnswer, continued, decisions } = chatMessageOf(request)
-  const isWaiting = taskId !== undefined && (await waits(agent, taskId, isAnswer))
-  if (isAnswer && !isWaiting) throw new A2AError('UNSUPPORTED_OPERATION', 'The question is not open any more')
+  const { message, taskId, turn, answers, continued, decisions } = chatMessageOf(request)
+  const waiting = taskId === undefined ? undefined : await waitingIn(agent, taskId, answers !== undefined)
+  const question = waiting?.status.message?.messageId
+  if (answers && (!waiting || (question !== undefined && !answers(question)))) throw notOpen()
   const isUnnamed = request.trigger === 'regenerate-message' && !message.referenceTaskIds
   // Agents that cannot list tasks get no reference.
   const newest = isUnnamed ? await newestTask(agent, request.chatId).catch(() => undefined) : undefined
   const referenceTaskIds = newest === undefined ? {} : { referenceTaskIds: [newest] }
-  const sent = isWaiting ? { ...message, taskId } : { ...message, ...referenceTaskIds }
-  const encoder = new ChunkEncoder({ continued, after: isWaiting ? turn : 0 })
-  const stream = agent.sendStreamingMessage({ message: sent }, { extensions })
-  for await (const event of follow(readTurn(stream, { continues: isWaiting }), isWaiting ? taskId : undefined)) {
-    yield* encoder.encode(event)
-    if (event.kind === 'begin' && decisions) yield* encoder.decide(decisions)
+  const sent = waiting ? { ...message, taskId: waiting.id } : { ...message, ...referenceTaskIds }
+  const encoder = new ChunkEncoder({ continued, after: waiting ? turn : 0 })
+  // The same key for every answer: a question is answered once.
+  const key = question === undefined ? {} : { idempotencyKey: `chat:${question}` }
+  const stream = agent.sendStreamingMessage({ message: sent }, { extensions, ...key })
+  try {
+    for await (const event of follow(readTurn(stream, { continues: waiting !== undefined }), waiting?.id)) {
+      yield* encoder.encode(event)
+      if (event.kind === 'begin' && decisions) yield* encoder.decide(decisions)
+    }
+  } catch (error) {
+    // Another request has answered the question with another answer.
+    if (question !== undefined && error instanceof A2AError && error.code === 'INVALID_REQUEST') throw notOpen()
+    throw error
   }
 }
 
-/** Whether a task waits for a message. A task that is gone does not, unless it must exist. */
-async function waits(agent: ChatAgent, id: string, mustExist = false): Promise<boolean> {
+function notOpen(): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', 'The question is not open any more')
+}
+
+/** The task, if it waits for a message. A task that is gone does not wait, unless it must exist. */
+async function waitingIn(agent: ChatAgent, id: string, mustExist: boolean): Promise<Task | undefined> {
   try {
-    const { status } = await agent.getTask({ id, historyLength: 0 })
-    return isInterrupted(status.state)
+    const task = await agent.getTask({ id, historyLength: 0 })
+    return isInterrupted(task.status.state) ? task : undefined
   } catch (error) {
     if (mustExist || !(error instanceof A2AError) || error.code !== 'TASK_NOT_FOUND') throw error
-    return false
+    return undefined
   }
 }
 
@@ -124,7 +137,7 @@ async function* turnOf(
 
 async function* logOf(
   agent: ChatAgent,
-  { id, status }: Task,
+  { id }: Task,
   turn: number,
   isPast: boolean,
 ): AsyncGenerator<TurnEvent, void, void> {
@@ -134,12 +147,22 @@ async function* logOf(
     const events = readTurn(stream, { turn, after })
     after = undefined
     for await (const event of events) {
-      const isWaiting = !isPast && status.state === 'TASK_STATE_AUTH_REQUIRED'
-      // The credential has come: the same turn goes on.
-      if (event.kind === 'auth' && !isWaiting) after = event.seq
-      else yield event
+      // If the credential has come, the same turn goes on.
+      if (event.kind !== 'auth' || event.seq === undefined) yield event
+      else if (!isPast && (await isOpen(agent, id, event))) yield event
+      else after = event.seq
     }
   }
+}
+
+/** Whether a task still waits for the credential that an event of its log asks for. */
+async function isOpen(
+  agent: ChatAgent,
+  id: string,
+  { messageId }: Extract<TurnEvent, { kind: 'auth' }>,
+): Promise<boolean> {
+  const { status } = await agent.getTask({ id, historyLength: 0 })
+  return status.state === 'TASK_STATE_AUTH_REQUIRED' && status.message?.messageId === messageId
 }
 
 async function* only(item: StreamItem): AsyncGenerator<StreamItem, void, void> {

@@ -27,6 +27,16 @@ export function placeIn(messageId: string): { readonly taskId: string; readonly 
   return taskId === undefined ? undefined : { taskId, turn: Number(turn) }
 }
 
+/** The id of the call of the tool `ask`. It names the question, so an answer to an older question is noticed. */
+export function askIdOf(question: string): string {
+  return `${askTool}_${question}`
+}
+
+/** The id of the approval of a tool call. */
+export function approvalIdOf(question: string, toolCallId: string): string {
+  return `${question}_${toolCallId}`
+}
+
 /** The name of a state as a finish reason: `input-required`. */
 export function rawState(state: TaskState): string {
   return state.slice('TASK_STATE_'.length).toLowerCase().replaceAll('_', '-')
@@ -58,6 +68,8 @@ export class ChunkEncoder {
   readonly #turnCalls = new Set<string>()
   /** Approved calls without a result. */
   readonly #approved = new Set<string>()
+  /** The call of `ask` in the last turn. */
+  #asked: string | undefined
   #usage: Usage | undefined
 
   constructor({ continued, after = 0 }: EncoderOptions = {}) {
@@ -88,9 +100,12 @@ export class ChunkEncoder {
         this.#usage = event.usage
         return []
       case 'question':
-        return [...(event.approval ? this.#approval(event.approval) : this.#ask(event)), ...this.#finish(event.kind)]
-      case 'auth':
-        return [...this.#ask(event), ...this.#finish(event.kind)]
+      case 'auth': {
+        const approval = event.kind === 'question' ? event.approval : undefined
+        // Agents of other vendors may ask without a message.
+        const id = event.messageId ?? messageIdOf(this.#taskId, this.#turn)
+        return [...(approval ? this.#approval(id, approval) : this.#ask(id, event)), ...this.#finish(event.kind)]
+      }
       case 'end':
         return this.#end(event)
       case 'reset':
@@ -111,12 +126,10 @@ export class ChunkEncoder {
 
   /** Shows the answer to the question of the last turn. */
   answer(output: JsonValue): UIMessageChunk[] {
-    const toolCallId = this.#askId()
-    return this.#toolCalls.has(toolCallId) ? [{ type: 'tool-output-available', toolCallId, output, dynamic: true }] : []
-  }
-
-  #askId(): string {
-    return `${askTool}_${this.#taskId}_${this.#turn}`
+    const toolCallId = this.#asked
+    return toolCallId !== undefined && this.#toolCalls.has(toolCallId)
+      ? [{ type: 'tool-output-available', toolCallId, output, dynamic: true }]
+      : []
   }
 
   #begin({ taskId, contextId, turn }: Extract<TurnEvent, { kind: 'begin' }>): UIMessageChunk[] {
@@ -189,12 +202,12 @@ export class ChunkEncoder {
     return chunks
   }
 
-  #approval({ hint, tools }: Approval): UIMessageChunk[] {
+  #approval(question: string, { hint, tools }: Approval): UIMessageChunk[] {
     return tools.flatMap(({ id, name, args }) => [
       ...this.#toolCall(id, name, args),
       {
         type: 'tool-approval-request' as const,
-        approvalId: `${messageIdOf(this.#taskId, this.#turn)}_${id}`,
+        approvalId: approvalIdOf(question, id),
         toolCallId: id,
         ...(hint !== undefined && { reason: hint }),
       },
@@ -202,8 +215,9 @@ export class ChunkEncoder {
   }
 
   /** The text is shown by every page; the tool call lets a page show a form and answer with `addToolOutput`. */
-  #ask(question: Extract<TurnEvent, { kind: 'question' | 'auth' }>): UIMessageChunk[] {
-    const toolCallId = this.#askId()
+  #ask(id: string, question: Extract<TurnEvent, { kind: 'question' | 'auth' }>): UIMessageChunk[] {
+    const toolCallId = askIdOf(id)
+    this.#asked = toolCallId
     this.#toolCalls.add(toolCallId)
     this.#turnCalls.add(toolCallId)
     const parts = question.parts.filter((part: Part) => !('text' in part))
