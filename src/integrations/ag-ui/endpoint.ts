@@ -1,7 +1,7 @@
 /** AG-UI in front of the agents of a port: a thread is an A2A context, a run is a turn of a task. */
 import { readTurn, type TurnEvent } from '../../client/read-turn.js'
 import { approvals } from '../../model/approvals.js'
-import { A2AError, type ErrorCode, invalidField } from '../../model/errors.js'
+import { A2AError, invalidField } from '../../model/errors.js'
 import type { Message } from '../../model/message.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { JsonValue, Struct } from '../../model/part.js'
@@ -12,6 +12,7 @@ import { usage } from '../../model/usage.js'
 import type { Endpoint, Visit, VisitedAgent } from '../../server/endpoints.js'
 import { type Exchange, type HttpAnswer, jsonHeaders } from '../../transports/exchange.js'
 import { frame } from '../../transports/sse.js'
+import { httpStatuses } from '../http-statuses.js'
 import { answerOf, type InterruptRef, readInterruptId } from './interrupts.js'
 import { RunEncoder, type RunEvent, type RunFacts } from './run-encoder.js'
 import { lastUserMessage, type RunInput, readRunInput } from './run-input.js'
@@ -45,25 +46,17 @@ export function agUiEndpoint(options: AgUiEndpointOptions = {}): Endpoint {
     paths: [path],
     answer: (exchange, visit) => answer(exchange, visit, path, starts),
     refuse: (error) => ({
-      status: error instanceof RefusedRun ? error.status : (statuses[error.code] ?? 400),
+      status: error instanceof RefusedRun ? error.status : statuses[error.code],
       headers: jsonHeaders,
       body: JSON.stringify({ code: error.code, message: error.message }),
     }),
   }
 }
 
-const statuses: Readonly<Partial<Record<ErrorCode, number>>> = {
-  UNAUTHENTICATED: 401,
-  PERMISSION_DENIED: 403,
-  TASK_NOT_FOUND: 404,
-  METHOD_NOT_FOUND: 404,
+const statuses: typeof httpStatuses = {
+  ...httpStatuses,
   TASK_NOT_CANCELABLE: 409,
-  PAYLOAD_TOO_LARGE: 413,
   CONTENT_TYPE_NOT_SUPPORTED: 415,
-  RATE_LIMITED: 429,
-  INTERNAL_ERROR: 500,
-  INVALID_AGENT_RESPONSE: 502,
-  UNAVAILABLE: 503,
 }
 
 class RefusedRun extends A2AError {

@@ -6,6 +6,7 @@ import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { JsonValue } from '../../model/part.js'
 import type { Endpoint, Visit } from '../../server/endpoints.js'
 import type { HttpAnswer } from '../../transports/exchange.js'
+import { frame } from '../../transports/sse.js'
 import { httpStatuses } from '../http-statuses.js'
 import { type ChatAgent, newestTask, resumeChat, sendChat, stopChat } from './chat.js'
 import type { ChatRequest } from './chat-message.js'
@@ -102,13 +103,9 @@ function idOf(segment: string): string {
 function streamOf(visit: Visit, chunks: AsyncIterable<UIMessageChunk>): Promise<HttpAnswer> {
   return visit.stream<UIMessageChunk>({
     items: chunks,
-    encode: frame,
-    encodeEnd: () => 'data: [DONE]\n\n',
-    encodeError: ({ message }) => frame({ type: 'error', errorText: message }),
+    encode: (chunk) => frame(JSON.stringify(chunk)),
+    encodeEnd: () => frame('[DONE]'),
+    encodeError: ({ message }) => frame(JSON.stringify({ type: 'error', errorText: message })),
     headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
   })
-}
-
-function frame(chunk: UIMessageChunk): string {
-  return `data: ${JSON.stringify(chunk)}\n\n`
 }

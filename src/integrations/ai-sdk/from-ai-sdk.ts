@@ -8,6 +8,7 @@ import { data, type JsonValue, type Struct } from '../../model/part.js'
 import { unlessAborted } from '../../model/unless-aborted.js'
 import type { Usage } from '../../model/usage.js'
 import { agentInit, earlierTasks } from '../agent-init.js'
+import { toJson } from '../json.js'
 import { deniedType } from './chunks.js'
 import { earlierMessages, taskMessages, userMessage } from './model-messages.js'
 
@@ -282,14 +283,4 @@ function usageOf({ inputTokens, outputTokens, totalTokens, inputTokenDetails }: 
 /** Ids of steps and approvals have at most 255 characters. */
 function idOf(toolCallId: string): string {
   return toolCallId.slice(0, 255)
-}
-
-/** The value as JSON; undefined if it has none. */
-function toJson(value: unknown): JsonValue | undefined {
-  try {
-    const text: string | undefined = JSON.stringify(value)
-    return text === undefined ? undefined : (JSON.parse(text) as JsonValue)
-  } catch {
-    return undefined
-  }
 }

@@ -13,8 +13,9 @@ import { type JsonValue, type Part, type Struct, textOf } from '../../model/part
 import { schemaOf } from '../../model/question-schema.js'
 import type { Task } from '../../model/task.js'
 import { endText, sendTurn, TurnOutput } from '../agent-tools.js'
+import { toJson } from '../json.js'
 import { type ClientOrAddress, lazyClient } from '../lazy-client.js'
-import { digest, textIn, toJson } from './graph.js'
+import { digest, textIn } from './graph.js'
 
 /** The result of an agent, for the state of the graph. */
 export interface NodeResult {

@@ -3,7 +3,8 @@ import type { Turn } from '../../engine/agent.js'
 import { artifact, step, working, type Yield } from '../../engine/yields.js'
 import { isObject } from '../../model/is-object.js'
 import { data, type JsonValue } from '../../model/part.js'
-import { textIn, toJson } from './graph.js'
+import { parseJson, toJson } from '../json.js'
+import { textIn } from './graph.js'
 
 /** The stream modes that are read. */
 export const streamModes = ['messages', 'tools', 'custom', 'values']
@@ -71,7 +72,7 @@ export class GraphOutput {
     // Tools that nodes call themselves have no id.
     const id = typeof chunk.toolCallId === 'string' && chunk.toolCallId !== '' ? chunk.toolCallId : name
     if (chunk.event === 'on_tool_start') {
-      yield step({ kind: 'tool-call', id, name, ...optional('input', parsed(chunk.input)) })
+      yield step({ kind: 'tool-call', id, name, ...optional('input', inputOf(chunk.input)) })
     } else if (chunk.event === 'on_tool_end') {
       yield step({ kind: 'tool-result', id, name, ...optional('output', outputOf(chunk.output)) })
     } else if (chunk.event === 'on_tool_error') {
@@ -121,13 +122,8 @@ function tokens(name: string, count: unknown): object {
 }
 
 /** Inputs of tools are streamed as the text of their JSON. */
-function parsed(input: unknown): JsonValue | undefined {
-  if (typeof input !== 'string') return toJson(input)
-  try {
-    return JSON.parse(input) as JsonValue // JSON.parse returns JSON values only
-  } catch {
-    return input
-  }
+function inputOf(input: unknown): JsonValue | undefined {
+  return typeof input === 'string' ? parseJson(input, input) : toJson(input)
 }
 
 /** Results of tools are messages, whose content the model reads. */

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { TaskScope } from '../../engine/agent.js'
 import { isObject } from '../../model/is-object.js'
-import type { JsonValue, Part } from '../../model/part.js'
+import type { Part } from '../../model/part.js'
 
 /** A compiled graph of LangGraph. */
 export interface Graph {
@@ -53,16 +53,6 @@ export function threadIdOf({ agent, tenant, owner }: TaskScope, contextId: strin
 /** A digest of texts. Lists that differ have different digests. */
 export function digest(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 40)
-}
-
-/** A value as JSON; undefined if JSON cannot express it. */
-export function toJson(value: unknown): JsonValue | undefined {
-  try {
-    const text = JSON.stringify(value) as string | undefined
-    return text === undefined ? undefined : (JSON.parse(text) as JsonValue) // JSON.parse returns JSON values only
-  } catch {
-    return undefined // cyclic, or a BigInt
-  }
 }
 
 /** The content of a message for a chat model: text, or a list of blocks if there is more than text. */

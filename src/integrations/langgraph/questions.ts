@@ -4,7 +4,8 @@ import { approve, ask, type StatusDraft } from '../../engine/yields.js'
 import { isObject } from '../../model/is-object.js'
 import { isStruct } from '../../model/json-schema.js'
 import { data, type JsonValue, type Part, type Struct, text } from '../../model/part.js'
-import { type Interrupt, toJson } from './graph.js'
+import { toJson } from '../json.js'
+import type { Interrupt } from './graph.js'
 
 /** Asks the open questions: one as it is, several as one form with a field for each. */
 export function questionOf(interrupts: readonly Interrupt[]): StatusDraft {

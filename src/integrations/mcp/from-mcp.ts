@@ -4,6 +4,7 @@ import { artifact, ask, failed, rejected, type StatusDraft, working, type Yield 
 import { fromJsonSchema } from '../../model/from-json-schema.js'
 import { isStruct } from '../../model/json-schema.js'
 import { data, type JsonValue, type Part, type Struct, text } from '../../model/part.js'
+import { parseJson } from '../json.js'
 import {
   callTool,
   declineOpenQuestions,
@@ -173,16 +174,8 @@ async function toolsThatTake(
 function dataOf(turn: Turn<unknown>): Struct | undefined {
   const value = turn.data() as JsonValue | undefined // the engine keeps JSON
   if (isStruct(value)) return value
-  const parsed = parsedJson(turn.text)
+  const parsed = parseJson(turn.text, undefined)
   return isStruct(parsed) ? parsed : undefined
-}
-
-function parsedJson(typed: string): JsonValue | undefined {
-  try {
-    return JSON.parse(typed) as JsonValue // JSON.parse returns JSON values only
-  } catch {
-    return undefined
-  }
 }
 
 /** A call that asked: what to send with the answers. */
@@ -296,7 +289,7 @@ function* output(result: McpResult): Generator<Yield, void, void> {
 
 function repeats(part: Part, value: JsonValue): boolean {
   if (!('text' in part)) return false
-  const parsed = parsedJson(part.text)
+  const parsed = parseJson(part.text, undefined)
   return parsed !== undefined && JSON.stringify(parsed) === JSON.stringify(value)
 }
 

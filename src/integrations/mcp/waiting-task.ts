@@ -5,6 +5,7 @@ import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import { schemaOf } from '../../model/question-schema.js'
 import type { Task } from '../../model/task.js'
+import { parseJson } from '../json.js'
 import { answerParts } from './form.js'
 import type { ToolAgent } from './tools.js'
 
@@ -34,12 +35,8 @@ export function waitingIn(state: string, agents: ReadonlyMap<string, ToolAgent>)
 }
 
 function listIn(state: string): readonly unknown[] {
-  try {
-    const list: unknown = JSON.parse(state)
-    return Array.isArray(list) ? list : []
-  } catch {
-    return []
-  }
+  const list = parseJson(state, undefined)
+  return Array.isArray(list) ? list : []
 }
 
 /** The id of the message that answers a question: the same for a repeated answer. */

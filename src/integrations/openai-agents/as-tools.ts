@@ -1,8 +1,8 @@
 import type { FunctionTool } from '@openai/agents-core'
 import { isStruct } from '../../model/json-schema.js'
 import { callTool, toolsOf } from '../agent-tools.js'
+import { parseJson } from '../json.js'
 import { type ClientOrAddress, lazyClient } from '../lazy-client.js'
-import { jsonOf } from './run-output.js'
 
 /**
  * Returns the tools of an agent for the OpenAI Agents SDK: one for each skill that publishes a schema, and one that takes a
@@ -23,7 +23,7 @@ export async function asTools(client: ClientOrAddress): Promise<FunctionTool[]> 
     needsApproval: () => Promise.resolve(false),
     isEnabled: () => Promise.resolve(true),
     async invoke(_context, json, details) {
-      const input = jsonOf(json)
+      const input = parseJson(json, undefined)
       if (!isStruct(input)) return 'Invalid arguments: they must be a JSON object'
       try {
         return await callTool(tool, input, details?.signal)

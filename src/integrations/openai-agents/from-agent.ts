@@ -19,7 +19,8 @@ import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { data } from '../../model/part.js'
 import type { Usage } from '../../model/usage.js'
 import { agentInit, earlierTasks } from '../agent-init.js'
-import { jsonOf, RunOutput } from './run-output.js'
+import { parseJson, toJson } from '../json.js'
+import { RunOutput } from './run-output.js'
 import { sessionOf, userItem } from './session.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: agents of any context and output type; the SDK has no wider type.
@@ -178,7 +179,7 @@ async function* outputOf(
   if (run.interruptions.length > 0) return
   const final: unknown = run.finalOutput
   if (typeof final === 'string') yield* output.finish(final)
-  else if (final !== undefined && final !== null) yield artifact('result', data(jsonOf(JSON.stringify(final))))
+  else if (final !== undefined && final !== null) yield artifact('result', data(toJson(final) ?? null))
 }
 
 /** The text for the caller if a guardrail or the model refused; undefined for other errors. */
@@ -198,7 +199,11 @@ function refusalOf(error: unknown, sdk: Sdk): string | undefined {
 
 function questionOf(items: readonly RunToolApprovalItem[]): Yield {
   return approve(
-    withIds(items).map(([id, item]) => ({ id, name: item.name ?? 'tool', args: jsonOf(item.arguments ?? '{}') })),
+    withIds(items).map(([id, { name = 'tool', arguments: args = '{}' }]) => ({
+      id,
+      name,
+      args: parseJson(args, args),
+    })),
   )
 }
 

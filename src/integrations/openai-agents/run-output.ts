@@ -3,6 +3,7 @@ import type { RunItem, RunStreamEvent } from '@openai/agents-core'
 import { artifact, step, type Yield } from '../../engine/yields.js'
 import { isObject } from '../../model/is-object.js'
 import type { JsonValue } from '../../model/part.js'
+import { parseJson, toJson } from '../json.js'
 
 /** Reads the events of one run. */
 export class RunOutput {
@@ -47,7 +48,8 @@ export class RunOutput {
 function* stepOf(item: RunItem): Generator<Yield, void, void> {
   const { rawItem } = item
   if (item.type === 'tool_call_item' && rawItem?.type === 'function_call') {
-    yield step({ kind: 'tool-call', id: rawItem.callId, name: rawItem.name, input: jsonOf(rawItem.arguments) })
+    const { callId: id, name, arguments: input } = rawItem
+    yield step({ kind: 'tool-call', id, name, input: parseJson(input, input) })
   } else if (item.type === 'tool_call_output_item' && rawItem?.type === 'function_call_result') {
     yield step({ kind: 'tool-result', id: rawItem.callId, name: rawItem.name, output: outputOf(rawItem.output) })
   } else if (item.type === 'reasoning_item' && rawItem?.type === 'reasoning') {
@@ -56,16 +58,7 @@ function* stepOf(item: RunItem): Generator<Yield, void, void> {
   }
 }
 
-/** Arguments are JSON text; a model can also write text that is not. */
-export function jsonOf(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue // JSON.parse returns JSON values only
-  } catch {
-    return text
-  }
-}
-
 function outputOf(output: unknown): JsonValue {
   if (isObject(output) && output.type === 'text' && typeof output.text === 'string') return output.text
-  return typeof output === 'string' ? output : jsonOf(JSON.stringify(output) ?? 'null')
+  return toJson(output) ?? null
 }

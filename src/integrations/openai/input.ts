@@ -6,6 +6,7 @@ import { isStruct } from '../../model/json-schema.js'
 import type { JsonValue, Part, RawPart, Struct } from '../../model/part.js'
 import { inputSchemaOf } from '../../model/skill-schemas.js'
 import { base64Part, linkedPart } from '../file-source.js'
+import { parseJson } from '../json.js'
 import { invalidParam, unsupportedParam } from './errors.js'
 
 type EntryRole = 'system' | 'user' | 'assistant' | 'tool'
@@ -165,12 +166,8 @@ export function withData(parts: readonly Part[], card: AgentCard): readonly Part
   const [only, ...others] = parts
   if (!only || !('text' in only) || others.length > 0 || only.text.length > maxJsonCharacters) return parts
   if (!card.skills.some(({ id }) => inputSchemaOf(card, id))) return parts
-  try {
-    const value = JSON.parse(only.text) as JsonValue // the result of JSON.parse
-    return isStruct(value) && isJson(value, 0) ? [only, { data: value }] : parts
-  } catch {
-    return parts
-  }
+  const value = parseJson(only.text, undefined)
+  return isStruct(value) && isJson(value, 0) ? [only, { data: value }] : parts
 }
 
 function transcriptOf(entries: readonly Entry[]): readonly Part[] {
