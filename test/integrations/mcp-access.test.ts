@@ -276,9 +276,21 @@ describe('sessions of older revisions', () => {
   it('are not kept if the client does not open them', async () => {
     await using server = await serveMcp(createTailor().tailor, { maxSessions: 1 })
     const session = await openSession(server.url)
-    const refused = await fetch(server.url, post({ ...hello, params: {} }, { accept: 'text/plain' }))
-    expect(refused.status).toBeGreaterThanOrEqual(400)
+    const refused = await fetch(server.url, post(hello, { accept: 'text/plain' }))
+    expect(refused.status).toBe(406)
     expect(session.status).toBe(200)
+    // A refused request ends no other session.
+    expect(await session.isOpen()).toBe(true)
+  })
+
+  it('are not kept open by streams that are refused', async () => {
+    await using server = await serveMcp(createTailor().tailor, { maxSessions: 1 })
+    const first = await openSession(server.url)
+    const refused = await fetch(server.url, { headers: { ...first.headers, accept: 'application/json' } })
+    expect(refused.status).toBe(406)
+    await refused.text()
+    expect((await openSession(server.url)).status).toBe(200)
+    expect(await first.isOpen()).toBe(false)
   })
 
   it('end when they are idle, but not during a call or while the client listens', async () => {
@@ -287,20 +299,31 @@ describe('sessions of older revisions', () => {
       const limits = { maxSessions: 10, sessionIdleMs: 1000 }
       const sessions = new Sessions(sdk, limits, () => new sdk.Server(info))
       const caller = { id: 'alice' }
-      const transport = await sessions.open(caller)
-      await transport.handleRequest(new Request('http://localhost/mcp', post(hello)))
-      const id = transport.sessionId ?? ''
-      const release = sessions.use(transport)
+      let id = ''
+      await sessions.open(caller, async (transport) => {
+        const response = await transport.handleRequest(new Request('http://localhost/mcp', post(hello)))
+        id = transport.sessionId ?? ''
+        return response
+      })
+      const ping = (signal = new AbortController().signal, answer = new Response()) =>
+        sessions.use(id, caller, async () => answer, signal)
+      const events = (stream: ReadableStream) =>
+        new Response(stream, { headers: { 'content-type': 'text/event-stream' } })
+      const leaving = new AbortController()
+      await ping(leaving.signal, events(new ReadableStream()))
       vi.advanceTimersByTime(10_000)
-      expect(sessions.find(id, caller)).toBe(transport)
-      release()
+      await ping()
+      vi.advanceTimersByTime(10_000)
+      leaving.abort()
       vi.advanceTimersByTime(999)
-      expect(sessions.find(id, caller)).toBe(transport)
-      sessions.use(transport)()
+      await ping()
+      const ending = await ping(undefined, events(new Blob(['data: 1\n\n']).stream()))
+      vi.advanceTimersByTime(10_000)
+      expect(await ending.text()).toBe('data: 1\n\n')
       vi.advanceTimersByTime(999)
-      expect(sessions.find(id, caller)).toBe(transport)
-      vi.advanceTimersByTime(1)
-      expect(sessions.find(id, caller)).toBeUndefined()
+      await ping()
+      vi.advanceTimersByTime(1000)
+      await expect(ping()).rejects.toThrow('Session not found')
     } finally {
       vi.useRealTimers()
     }
@@ -332,6 +355,22 @@ describe('hostile input', () => {
     const response = await fetch(server.url, post(body))
     expect(response.status).toBe(status)
     expect(await response.json()).toMatchObject({ error: { code: expect.any(Number), message: expect.any(String) } })
+  })
+
+  it('refuses batches, which would count as one call for the rate of the port', async () => {
+    await using server = await serveMcp(createTailor().tailor)
+    const session = await openSession(server.url)
+    for (const refused of [
+      await session.send([call('hello'), { ...call('hello'), id: 3 }]),
+      await session.send([call('hello')]),
+      await fetch(server.url, post([hello])),
+    ]) {
+      expect(refused.status).toBe(400)
+      expect(await refused.json()).toMatchObject({ error: { code: -32600, message: 'Batches are not supported' } })
+    }
+    const tasks = await server.served.services.get('Tailor')?.listTasks({}, { caller: { id: 'anonymous' } })
+    expect(tasks?.tasks).toEqual([])
+    expect(await session.isOpen()).toBe(true)
   })
 
   it('refuses other media types and methods', async () => {

@@ -7,7 +7,7 @@ import { type Exchange, type HttpAnswer, jsonHeaders } from '../../transports/ex
 import { httpStatuses } from '../http-statuses.js'
 import { type AgentServerDeps, createAgentServer } from './agent-server.js'
 import { loadServerSdk, type ServerSdk } from './load-server.js'
-import { type SessionLimits, Sessions } from './sessions.js'
+import { type SessionLimits, Sessions, type SessionTransport } from './sessions.js'
 import type { ToolAccess } from './tool-calls.js'
 import { keyedAgents, toolsOf } from './tools.js'
 
@@ -85,34 +85,22 @@ class McpService {
   async answer(exchange: Exchange, visit: Visit): Promise<Response> {
     const { method, url, headers } = visit.toRequest()
     const body = method === 'POST' ? await visit.readJson() : undefined
+    // A batch would count as one call for the rate of the port. Revision 2025-03-26 alone has batches.
+    if (Array.isArray(body)) throw new A2AError('INVALID_REQUEST', 'Batches are not supported')
     // The body was read within the limits of the port, so the package gets it parsed.
     const request = new Request(url, { method, headers, signal: visit.signal })
     const given = { authInfo: authInfoOf(visit), ...(body !== undefined && { parsedBody: body }) }
     if (!(await this.#sdk.isLegacyRequest(request, body))) return await this.#modern.fetch(request, given)
-    const transport = await this.#transportOf(exchange, visit, body)
-    const release = this.#sessions.use(transport)
-    // The stream of a GET is open until the client leaves.
-    if (method === 'GET') visit.signal.addEventListener('abort', release, { once: true })
-    else release()
-    const response = await transport.handleRequest(request, given)
-    this.#sessions.dropUnopened(transport)
-    return response
+    const answer = (transport: SessionTransport) => transport.handleRequest(request, given)
+    const id = exchange.headers.get('mcp-session-id')
+    if (id !== null) return await this.#sessions.use(id, visit.caller, answer, visit.signal)
+    if (this.#sdk.isInitializeRequest(body)) return await this.#sessions.open(visit.caller, answer)
+    throw new A2AError('INVALID_REQUEST', 'The header Mcp-Session-Id is missing; send `initialize` first')
   }
 
   async close(): Promise<void> {
     this.#sessions.closeAll()
     await this.#modern.close()
-  }
-
-  async #transportOf(exchange: Exchange, { caller }: Visit, body: unknown) {
-    const id = exchange.headers.get('mcp-session-id')
-    if (id === null && this.#sdk.isInitializeRequest(body)) return await this.#sessions.open(caller)
-    if (id === null)
-      throw new A2AError('INVALID_REQUEST', 'The header Mcp-Session-Id is missing; send `initialize` first')
-    const transport = this.#sessions.find(id, caller)
-    // Clients start a new session after status 404.
-    if (!transport) throw new A2AError('METHOD_NOT_FOUND', 'Session not found')
-    return transport
   }
 }
 

@@ -3,7 +3,7 @@
  * A session belongs to the caller that opened it. Tasks outlive it.
  */
 import type { Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import { overLimit } from '../../model/errors.js'
+import { A2AError, overLimit } from '../../model/errors.js'
 import { anonymous, type Caller } from '../../model/service.js'
 import type { ServerSdk } from './load-server.js'
 
@@ -17,10 +17,14 @@ export interface SessionLimits {
 /** Longer timers fire at once. */
 const maxTimerMs = 2 ** 31 - 1
 
+export type SessionTransport = WebStandardStreamableHTTPServerTransport
+
+type Answer = (transport: SessionTransport) => Promise<Response>
+
 interface Session {
   readonly id: string
   readonly caller: Caller
-  readonly transport: WebStandardStreamableHTTPServerTransport
+  readonly transport: SessionTransport
   readonly server: Server
   readonly timer: ReturnType<typeof setTimeout>
   /** Requests, calls and streams that are open. */
@@ -40,42 +44,65 @@ export class Sessions {
     this.#createServer = createServer
   }
 
-  /** Opens a session. Throws RATE_LIMITED if the caller has too many that are in use. */
-  async open(caller: Caller): Promise<WebStandardStreamableHTTPServerTransport> {
-    this.#makeRoom(caller)
+  /**
+   * Opens a session with the request that `answer` passes to its transport. A request that the transport refuses neither
+   * opens a session nor ends an older one. Throws RATE_LIMITED if the caller has too many that are in use.
+   */
+  async open(caller: Caller, answer: Answer): Promise<Response> {
     const id = crypto.randomUUID()
     const transport = new this.#sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => this.#close(id),
     })
-    const timer = setTimeout(
-      () => {
-        if (this.#sessions.get(id)?.open) timer.refresh()
-        else this.#close(id)
-      },
-      Math.min(this.#limits.sessionIdleMs, maxTimerMs),
-    )
-    timer.unref?.()
-    const server = this.#createServer(() => this.use(transport))
-    this.#sessions.set(id, { id, caller, transport, server, timer, open: 0 })
-    await server.connect(transport)
-    return transport
+    const server = this.#createServer(() => this.#hold(id))
+    let isKept = false
+    try {
+      await server.connect(transport)
+      const response = await answer(transport)
+      if (transport.sessionId === undefined) return response
+      this.#makeRoom(caller)
+      this.#sessions.set(id, { id, caller, transport, server, timer: this.#startTimer(id), open: 0 })
+      isKept = true
+      return response
+    } finally {
+      if (!isKept) closeServer(server)
+    }
   }
 
-  /** The session with this id; undefined if there is none, or if it belongs to another caller. */
-  find(id: string, caller: Caller): WebStandardStreamableHTTPServerTransport | undefined {
+  /**
+   * Answers a request of a session, which is in use until the request is answered and its stream has ended. `signal` aborts
+   * when the client leaves. Throws METHOD_NOT_FOUND if there is no such session, or if it belongs to another caller.
+   */
+  async use(id: string, caller: Caller, answer: Answer, signal: AbortSignal): Promise<Response> {
     const session = this.#sessions.get(id)
-    return session?.caller.id === caller.id ? session.transport : undefined
+    // Clients start a new session after status 404.
+    if (session?.caller.id !== caller.id) throw new A2AError('METHOD_NOT_FOUND', 'Session not found')
+    const release = this.#hold(id)
+    let isStream = false
+    try {
+      const response = await answer(session.transport)
+      const { body, headers } = response
+      isStream = headers.get('content-type') === 'text/event-stream' && !signal.aborted
+      if (!body || !isStream) return response
+      signal.addEventListener('abort', release, { once: true })
+      return new Response(readTo(body, release), response)
+    } finally {
+      if (!isStream) release()
+    }
   }
 
-  /** Marks the session of a transport as in use until the returned function is called. */
-  use({ sessionId = '' }: WebStandardStreamableHTTPServerTransport): () => void {
-    const session = this.#sessions.get(sessionId)
+  closeAll(): void {
+    for (const id of this.#sessions.keys()) this.#close(id)
+  }
+
+  /** Marks a session as in use until the returned function is called. */
+  #hold(id: string): () => void {
+    const session = this.#sessions.get(id)
     if (!session) return () => {}
     session.open += 1
     session.timer.refresh()
-    this.#sessions.delete(session.id)
-    this.#sessions.set(session.id, session)
+    this.#sessions.delete(id)
+    this.#sessions.set(id, session)
     let isOver = false
     return () => {
       if (isOver) return
@@ -85,14 +112,16 @@ export class Sessions {
     }
   }
 
-  /** Closes the session of a transport that has refused to open it. */
-  dropUnopened(transport: WebStandardStreamableHTTPServerTransport): void {
-    if (transport.sessionId !== undefined) return
-    for (const session of this.#sessions.values()) if (session.transport === transport) this.#close(session.id)
-  }
-
-  closeAll(): void {
-    for (const id of this.#sessions.keys()) this.#close(id)
+  #startTimer(id: string): Session['timer'] {
+    const timer = setTimeout(
+      () => {
+        if (this.#sessions.get(id)?.open) timer.refresh()
+        else this.#close(id)
+      },
+      Math.min(this.#limits.sessionIdleMs, maxTimerMs),
+    )
+    timer.unref?.()
+    return timer
   }
 
   #makeRoom({ id }: Caller): void {
@@ -111,7 +140,25 @@ export class Sessions {
     if (!session) return
     this.#sessions.delete(id)
     clearTimeout(session.timer)
-    // Closing the server closes its transport.
-    session.server.close().catch(() => {})
+    closeServer(session.server)
   }
+}
+
+/** Closing the server closes its transport. */
+function closeServer(server: Server): void {
+  server.close().catch(() => {})
+}
+
+/** The same stream. Calls `onEnd` when it has ended, failed or was cancelled because the client left. */
+function readTo(stream: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
+  const reader = stream.getReader()
+  reader.closed.then(onEnd, onEnd)
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
 }
