@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import * as sdk from '@modelcontextprotocol/server'
 import { agent, approvals, approve, ask, bearer, fromJsonSchema, MemoryStore, oidc } from 'dragoman'
-import { until } from 'dragoman/testing'
+import { gate, until } from 'dragoman/testing'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { answerParts, formOf } from '../../src/integrations/mcp/form.js'
@@ -78,6 +78,55 @@ describe('the request state', () => {
     await using alice = await manualClient(server.url, 'a')
     const { requestState } = await alice.call('suit')
     expect(await alice.call('suit', { requestState })).toMatchObject({ resultType: 'input_required', requestState })
+  })
+})
+
+/** Holds reads of tasks until `count` of them have seen the same state. */
+class CountingStore extends MemoryStore {
+  #missing = 0
+  #seen = gate()
+
+  hold(count: number): void {
+    this.#missing = count
+    this.#seen = gate()
+  }
+
+  override async view(...args: Parameters<MemoryStore['view']>) {
+    const viewed = await super.view(...args)
+    if (this.#missing === 0) return viewed
+    this.#missing -= 1
+    if (this.#missing === 0) this.#seen.open()
+    await this.#seen.opened
+    return viewed
+  }
+}
+
+describe('a2a_reply', () => {
+  it('answers one question: of several answers at once, one is accepted', async () => {
+    const answers: string[] = []
+    const finish = gate()
+    const tailor = agent('Tailor', async function* ({ number, text }) {
+      if (number === 1) yield ask('Which colour?')
+      answers.push(text)
+      await finish.opened
+      yield `Made: ${text}`
+    })
+    const store = new CountingStore()
+    await using server = await serveMcp(tailor, {}, { store })
+    await using client = await modern({ url: server.url })
+    const id = taskIdIn(await client.call('Tailor', { message: 'suit' }))
+    const colours = ['red', 'blue', 'red', 'green']
+    store.hold(colours.length)
+    const replies = Promise.all(colours.map((answer) => client.call('a2a_reply', { task_id: id, answer })))
+    await until(() => answers.length > 0)
+    finish.open()
+    const [accepted] = answers
+    for (const [index, reply] of (await replies).entries()) {
+      const isAccepted = colours[index] === accepted
+      expect(reply.isError ?? false).toBe(!isAccepted)
+      expect(textIn(reply)).toContain(isAccepted ? `Made: ${accepted}` : 'The question is not open any more')
+    }
+    expect(answers).toHaveLength(1)
   })
 })
 

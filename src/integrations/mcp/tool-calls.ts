@@ -149,9 +149,18 @@ export class ToolCall {
   async #reply({ task_id: ref, answer }: Struct): Promise<Result> {
     const { agent, taskId } = this.#taskOf(ref)
     if (answer === undefined || answer === '') return errorResult('answer: must not be empty')
-    const { status } = await agent.service.getTask({ id: taskId, historyLength: 0 }, this.#asCaller)
-    if (!isInterrupted(status.state)) return errorResult(`The task does not wait for an answer: it is ${status.state}`)
-    return await this.#read(this.#sending(agent, { messageId: crypto.randomUUID(), taskId, parts: givenParts(answer) }))
+    const task = await agent.service.getTask({ id: taskId }, this.#asCaller)
+    const { state } = task.status
+    if (!isInterrupted(state)) return errorResult(`The task does not wait for an answer: it is ${state}`)
+    const turn = sentIn(task).length
+    // One key for each question: it has one answer. Agents of other vendors may keep no history.
+    const messageId = turn === 0 ? crypto.randomUUID() : answerId({ agent, taskId, turn })
+    try {
+      return await this.#read(this.#sending(agent, { messageId, taskId, parts: givenParts(answer) }))
+    } catch (error) {
+      if (!(error instanceof A2AError && error.code === 'INVALID_REQUEST')) throw error
+      return errorResult(`The question is not open any more: ${error.message}`)
+    }
   }
 
   /** Waits for the end of a task. */
