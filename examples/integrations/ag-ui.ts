@@ -1,4 +1,7 @@
-/** A tailor behind AG-UI, and the official client that answers its question. Run it: `node ag-ui.ts` */
+/**
+ * A tailor behind AG-UI, and the official client that answers its question.
+ * Run it: `npx tsx ag-ui.ts`, or `node ag-ui.ts` with Node 22.18 or newer.
+ */
 import { HttpAgent } from '@ag-ui/client'
 import { agent, ask, serve } from 'dragoman'
 import { agUiEndpoint } from 'dragoman/ag-ui'

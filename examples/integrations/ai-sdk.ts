@@ -1,4 +1,7 @@
-/** An A2A agent in Vercel's AI SDK: as a language model, and behind `useChat`. Run it: `node ai-sdk.ts` */
+/**
+ * An A2A agent in Vercel's AI SDK: as a language model, and behind `useChat`.
+ * Run it: `npx tsx ai-sdk.ts`, or `node ai-sdk.ts` with Node 22.18 or newer.
+ */
 import { generateText } from 'ai'
 import { agent, ask, serve } from 'dragoman'
 import { asModel, chatEndpoint } from 'dragoman/ai-sdk'
@@ -8,7 +11,7 @@ const tailor = agent('Tailor', async function* ({ text, number }) {
   yield `A ${text} suit`
 })
 
-// Pages use it as it comes: useChat({ transport: new DefaultChatTransport({ api: 'http://localhost:8001/api/chat' }) })
+// A page needs no changes: useChat({ transport: new DefaultChatTransport({ api: 'http://localhost:8001/api/chat' }) })
 const server = await serve(tailor, { port: Number(process.env.PORT ?? 8001), endpoints: [chatEndpoint()] })
 
 const model = asModel(server.url)

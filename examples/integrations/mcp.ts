@@ -1,4 +1,7 @@
-/** A tailor as a tool of MCP clients, and a client whose user answers its question. Run it: `node mcp.ts` */
+/**
+ * A tailor as a tool of MCP clients, and a client whose user answers its question.
+ * Run it: `npx tsx mcp.ts`, or `node mcp.ts` with Node 22.18 or newer.
+ */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { agent, ask, serve } from 'dragoman'
 import { mcpEndpoint } from 'dragoman/mcp'

@@ -1,6 +1,6 @@
 /**
  * An agent of the OpenAI Agents SDK, served over A2A. It pays only after an approval, and the question survives restarts.
- * Run it: `node dist/examples/integrations/openai-agents.js`
+ * Run it: `npx tsx openai-agents.ts`, or `node openai-agents.ts` with Node 22.18 or newer.
  */
 import { appendFileSync } from 'node:fs'
 import { Agent, type Model, tool } from '@openai/agents-core' // or from '@openai/agents', with OpenAI's models

@@ -1,4 +1,7 @@
-/** A tailor behind OpenAI's API, and the official client that orders a suit from it. Run it: `node openai.ts` */
+/**
+ * A tailor behind OpenAI's API, and the official client that orders a suit from it.
+ * Run it: `npx tsx openai.ts`, or `node openai.ts` with Node 22.18 or newer.
+ */
 import { agent, ask, serve } from 'dragoman'
 import { openAiEndpoint } from 'dragoman/openai'
 import OpenAI from 'openai'

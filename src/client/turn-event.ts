@@ -8,6 +8,7 @@ import type { Usage } from '../model/usage.js'
 /** An event of a turn. `seq` is the position in the task's log of the element it was made from, if the agent sent one. */
 export type TurnEvent = TurnEventBody & { readonly seq?: number }
 
+/** An event without its position in the log. */
 export type TurnEventBody =
   /**
    * The first event. Without a task (the agent answered with a message) it has no `taskId`. Turns count from 1.

@@ -174,7 +174,7 @@ export interface Turn<Input = JsonValue | undefined> {
   call(agent: AgentRef, content: Content, options?: CallAgentOptions): Promise<CallResult>
   /**
    * Returns the other tasks of this context that belong to the owner of this task, the oldest first, with artifacts and
-   * history: what this agent and the owner said before. With a limit, the newest ones; together they have at most 8 MB.
+   * history: the earlier conversation of the owner with this agent. With a limit, the newest ones; together they have at most 8 MB.
    */
   earlier(options?: EarlierOptions): Promise<readonly Task[]>
   /** The operations of another agent, called for the owner of this task; undefined if there is no such agent. */

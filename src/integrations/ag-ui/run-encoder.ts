@@ -26,6 +26,7 @@ export interface RunFacts {
 const protocolVersion = '1.0'
 const patchMediaType = 'application/json-patch+json'
 
+/** Encodes the events of one run, in the order of `readTurn`. It remembers open messages: each run has its own encoder. */
 export class RunEncoder {
   readonly #run: RunFacts
   #task: { readonly taskId?: string; readonly turn: number } | undefined

@@ -28,6 +28,7 @@ export interface RunInput {
 const maxId = 255
 const maxResume = 100
 
+/** Reads the body of a run. Throws INVALID_PARAMS with the path of the member that is invalid. */
 export function readRunInput(body: JsonValue): RunInput {
   if (!isStruct(body)) throw invalidField('body', 'must be an object: RunAgentInput of AG-UI')
   const { protocolVersion, messages = [], resume = [], state } = body
