@@ -39,3 +39,8 @@ export function fileUrl(part: RawPart | UrlPart): string {
   const isSafe = mediaTypePattern.test(part.mediaType ?? '')
   return `data:${isSafe ? part.mediaType : 'application/octet-stream'};base64,${part.raw}`
 }
+
+/** Whether a page can offer a file safely. Agents send links of any scheme, such as `javascript:`. */
+export function isSafeFile(part: RawPart | UrlPart): boolean {
+  return 'raw' in part || /^https?:\/\//i.test(part.url)
+}

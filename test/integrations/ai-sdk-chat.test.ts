@@ -53,6 +53,8 @@ const payer = agent(
         yield artifact('photo', file(new Uint8Array([1, 2]), { mediaType: 'image/png' }))
         yield artifact('size', data({ chest: 100 }), { id: 's' })
         return yield artifact('size', data({ chest: 101 }), { id: 's' })
+      case 'script':
+        return yield artifact('page', file(new URL('javascript:alert(1)'), { mediaType: 'text/html' }))
       case 'echo':
         return yield JSON.stringify(turn.message.parts.slice(1))
       default:
@@ -187,6 +189,13 @@ describe.each(majors)('AI SDK %s', (_major, ai) => {
         { raw: 'AQI=', mediaType: 'image/png', filename: 'a.png' },
         { data: { chest: 9 } },
       ])
+    })
+
+    it('shows links that are no web addresses as text', async () => {
+      const { chat, idle, messages } = newChat()
+      await chat.sendMessage({ text: 'script' })
+      await idle()
+      expect(outline(messages()[1] as UIMessage)).toEqual(['step-start', 'text: javascript:alert(1)'])
     })
 
     it('shows why a task failed', async () => {

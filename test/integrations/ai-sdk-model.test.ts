@@ -21,6 +21,7 @@ const tailor = agent({ name: 'Tailor', extensions: [steps, usage] }, async funct
     yield artifact('size', data({ chest: 99 }), { id: 's' })
     return yield artifact('size', data({ chest: 100 }), { id: 's' })
   }
+  if (turn.text === 'script') return yield artifact('page', file(new URL('javascript:alert(1)')))
   yield working('Measuring')
   yield step({ kind: 'reasoning', id: 'r', text: 'A suit needs cloth.' })
   turn.usage.add({ inputTokens: 3, outputTokens: 5, cachedTokens: 1 })
@@ -76,6 +77,12 @@ describe.each([
     expect(text).toBe('{"chest":100}')
     expect(providerMetadata?.a2a).toMatchObject({ data: [{ chest: 100 }] })
     expect(JSON.stringify(response.messages)).toContain('"contextId"')
+  })
+
+  it('shows links that are no web addresses as text', async () => {
+    await using served = await serve(tailor)
+    const { text, sources } = await generateText({ model: asModel(served.url), prompt: 'script' })
+    expect([text, sources]).toEqual(['javascript:alert(1)', []])
   })
 
   it('does not make a reader that leaves wait for the agent', async () => {

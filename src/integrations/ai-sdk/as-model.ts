@@ -8,7 +8,7 @@ import type { SendMessageRequest } from '../../model/service.js'
 import { steps } from '../../model/steps.js'
 import { type Usage, usage } from '../../model/usage.js'
 import { endText, sendTurn } from '../agent-tools.js'
-import { base64Part, linkedPart } from '../file-source.js'
+import { base64Part, fileUrl, isSafeFile, linkedPart } from '../file-source.js'
 import { type ClientOrAddress, lazyClient } from '../lazy-client.js'
 import { rawState } from './chunks.js'
 
@@ -124,7 +124,8 @@ class PartEncoder {
         this.#data.set(`${event.id}/${event.index}`, event.value)
         return []
       case 'file':
-        return [this.#file(event.part)]
+        if (isSafeFile(event.part)) return [this.#file(event.part)]
+        return [...this.#text(`${event.id}_link`, fileUrl(event.part)), ...this.#endText(`${event.id}_link`, {})]
       case 'step':
         return event.step.kind === 'reasoning' ? this.#reason(event.step.id, event.step.text) : []
       case 'usage':

@@ -8,7 +8,7 @@ import type { AgentStep } from '../../model/steps.js'
 import type { TaskState } from '../../model/task.js'
 import type { Usage } from '../../model/usage.js'
 import { endText } from '../agent-tools.js'
-import { fileUrl } from '../file-source.js'
+import { fileUrl, isSafeFile } from '../file-source.js'
 
 /** The name of the tool that questions appear as. */
 export const askTool = 'ask'
@@ -89,7 +89,8 @@ export class ChunkEncoder {
       case 'data':
         return [{ type: `data-${event.name || 'data'}`, id: `${event.id}_${event.index}`, data: event.value }]
       case 'file': {
-        const { part } = event
+        const { id, part } = event
+        if (!isSafeFile(part)) return [...this.#text(`${id}_link`, fileUrl(part)), ...this.#endText(`${id}_link`)]
         return [{ type: 'file', url: fileUrl(part), mediaType: part.mediaType ?? 'application/octet-stream' }]
       }
       case 'progress':

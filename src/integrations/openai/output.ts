@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../client/read-turn.js'
 import type { Part, RawPart, UrlPart } from '../../model/part.js'
 import type { TaskState } from '../../model/task.js'
 import type { Usage } from '../../model/usage.js'
-import { fileUrl } from '../file-source.js'
+import { fileUrl, isSafeFile } from '../file-source.js'
 
 /** Joins the text, data and files of a turn. Different artifacts are separated by an empty line. */
 export class TextJoiner {
@@ -78,7 +78,7 @@ function linkTo(part: RawPart | UrlPart, name?: string): string {
   const label = (part.filename ?? name ?? 'file').replace(/[[\]()\\<>\s]+/g, ' ').trim() || 'file'
   const url = fileUrl(part)
   // Only addresses that a browser opens as documents become links.
-  if ('url' in part && !/^https?:\/\//i.test(url)) return `${label}: ${JSON.stringify(url)}`
+  if (!isSafeFile(part)) return `${label}: ${JSON.stringify(url)}`
   const isImage = part.mediaType?.startsWith('image/') === true
   // These characters would end the link.
   const address = url
