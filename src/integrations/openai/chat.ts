@@ -13,6 +13,7 @@ interface ChatOptions {
   readonly includesUsage: boolean
 }
 
+/** Answers a chat completion: as a stream if the request asks for one, otherwise when the turn has ended. */
 export async function answerChat(turn: StartedTurn, visit: Visit, options: ChatOptions): Promise<HttpAnswer> {
   const events = untilLeft(turn, visit)
   if (options.stream)

@@ -29,6 +29,7 @@ export interface ResponseRequest extends CommonRequest {
 const maxMetadata = { entries: 16, nameCharacters: 64, valueCharacters: 512 }
 const maxConversationCharacters = 255
 
+/** Reads the body of a chat completion. Throws with the name of the parameter that is invalid or not supported. */
 export function readChatRequest(json: JsonValue): ChatRequest {
   const body = bodyOf(json)
   refuseTools(body)
@@ -54,6 +55,7 @@ export function readChatRequest(json: JsonValue): ChatRequest {
   }
 }
 
+/** Reads the body of a response. Throws with the name of the parameter that is invalid or not supported. */
 export function readResponseRequest(json: JsonValue): ResponseRequest {
   const body = bodyOf(json)
   refuseTools(body)

@@ -22,6 +22,7 @@ type ResponseStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled'
 /** One element of the log makes fewer events: it opens the message, adds to it, and ends it and the response. */
 const eventsPerElement = 16
 
+/** Makes the response of one turn. `write` takes the events of `readTurn` in their order; `response` is its state so far. */
 export class ResponseWriter {
   readonly #turn: StartedTurn
   #status: ResponseStatus = 'in_progress'
