@@ -8,5 +8,5 @@ const shout = agent('Shout', async function* ({ text }) {
 
 const port = Number(process.env.PORT ?? 8001)
 const { fetch } = await createHandler(shout, { publicUrl: `http://localhost:${port}`, store: 'sqlite:tasks.sqlite' })
-// Bun cuts connections that are idle for 10 s by default; a quiet stream sends a comment every 15 s.
-export default { port, fetch, idleTimeout: 60 }
+// Bun listens on all addresses by default. It cuts connections that are idle for 10 s; a quiet stream sends a comment every 15 s.
+export default { port, hostname: '127.0.0.1', fetch, idleTimeout: 60 }
