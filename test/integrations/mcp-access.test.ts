@@ -193,6 +193,24 @@ describe('tasks', () => {
     await calling
   })
 
+  it('go on when a client cancels a2a_task, which only waits', async () => {
+    const { tailor, begun, finish } = createTailor()
+    await using server = await serveMcp(tailor)
+    const session = await openSession(server.url)
+    const calling = await session.send(call('slow'))
+    await begun.opened
+    const service = server.served.services.get('Tailor')
+    const tasks = async () => (await service?.listTasks({}, { caller: { id: 'anonymous' } }))?.tasks
+    const params = { name: 'a2a_task', arguments: { task_id: `Tailor/${(await tasks())?.[0]?.id}` } }
+    const waiting = await session.send({ ...call(''), id: 4, params })
+    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 4 } })
+    expect(await session.isOpen()).toBe(true)
+    finish.open()
+    expect(await calling.text()).toContain('Half. Whole.')
+    expect((await tasks())?.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
+    await waiting.body?.cancel()
+  })
+
   it('go on when a client of an older revision ends its session', async () => {
     const { tailor, begun, finish } = createTailor()
     await using server = await serveMcp(tailor)

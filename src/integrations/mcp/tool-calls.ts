@@ -163,10 +163,11 @@ export class ToolCall {
     }
   }
 
-  /** Waits for the end of a task. */
+  /** Waits for the end of a task. A client that stops waiting does not cancel it: the tool is declared as read-only. */
   async #follow({ task_id: ref }: Struct): Promise<Result> {
     const { agent, taskId } = this.#taskOf(ref)
-    return await this.#read(following(agent, await agent.service.getTask({ id: taskId }, this.#asCaller)))
+    const task = await agent.service.getTask({ id: taskId }, this.#asCaller)
+    return await this.#read(following(agent, task), {}, () => false)
   }
 
   /** Continues the call that asked. */
@@ -230,13 +231,17 @@ export class ToolCall {
   }
 
   /** Reads a turn until it ends or asks, or until the client stops waiting. */
-  async #read(reading: Reading, { remark, refusals = 0 }: Retry = {}): Promise<Result> {
+  async #read(
+    reading: Reading,
+    { remark, refusals = 0 }: Retry = {},
+    isCancelled = () => this.#isCancelled(),
+  ): Promise<Result> {
     const { agent } = reading
     const { signal } = this.#ctx.mcpReq
     const waiting = new TurnWait(reading, this.#asCaller, this.#deps.waitMs)
     const end = await waiting.follow({
       signal,
-      isCancelled: () => this.#isCancelled(),
+      isCancelled,
       onProgress: (message) => this.#report(message),
     })
     const { output, task } = waiting
