@@ -13,7 +13,7 @@ import { textOf } from '../model/part.js'
 import { schemaMediaType, schemaOf } from '../model/question-schema.js'
 import type { StreamItem } from '../model/service.js'
 import { isStepPart, stepsOf } from '../model/steps.js'
-import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from '../model/task.js'
+import { isInterrupted, isTerminal, sentMessages, type Task, type TaskState, type TaskStatus } from '../model/task.js'
 import { TransportError } from '../model/transport-error.js'
 import { usage } from '../model/usage.js'
 import { TurnContent } from './turn-content.js'
@@ -161,7 +161,7 @@ class TurnReader {
   /** A task begins a stream. Later it replaces everything before it. */
   #readTask(task: Task, turn: number | undefined): void {
     const isFirst = this.#current === 0
-    this.#current = Math.max(this.#current, turn ?? Math.max(sentIn(task.history), this.#continues ? 2 : 1))
+    this.#current = Math.max(this.#current, turn ?? Math.max(sentMessages(task).length, this.#continues ? 2 : 1))
     this.#hasAsked = false
     const wanted = this.#turn ?? this.#current
     if (this.#current < wanted) {
@@ -280,13 +280,8 @@ class TurnReader {
   }
 }
 
-/** The number of messages that the caller has sent, which is the number of the newest turn. */
-function sentIn(history: readonly Message[] = []): number {
-  return history.filter(({ role }) => role === 'ROLE_USER').length
-}
-
 /** The turn in an artifact id of our engine, which numbers them within the turn. */
-function turnIn(artifactId: string): number | undefined {
+export function turnIn(artifactId: string): number | undefined {
   const turn = /^artifact-(\d+)-\d+$/.exec(artifactId)?.[1]
   return turn === undefined ? undefined : Number(turn)
 }

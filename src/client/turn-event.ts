@@ -60,3 +60,8 @@ export type TurnEventBody =
    * whole content of the turn follows.
    */
   | { readonly kind: 'reset' }
+
+/** Whether the event is the last one of its turn. */
+export function isLast(event: TurnEvent): event is Extract<TurnEvent, { kind: 'question' | 'auth' | 'end' }> {
+  return event.kind === 'question' || event.kind === 'auth' || event.kind === 'end'
+}

@@ -1,6 +1,6 @@
 /** Turns of agents that frameworks call: aborting cancels the task. Runs in browsers too. */
 import type { ClientOperations } from '../client/agent-client.js'
-import type { TurnEvent } from '../client/read-turn.js'
+import { isLast, type TurnEvent } from '../client/turn-event.js'
 import { unlessAborted } from '../model/unless-aborted.js'
 
 interface FollowOptions {
@@ -29,8 +29,7 @@ export async function* followTurn(
       const { value } = result
       if (value.kind === 'begin') taskId = value.taskId ?? taskId
       // A question is no reason to cancel, even if its reader is slow.
-      if (value.kind === 'question' || value.kind === 'auth' || value.kind === 'end')
-        signal?.removeEventListener('abort', onAbort)
+      if (isLast(value)) signal?.removeEventListener('abort', onAbort)
       yield value
       next = events.next()
     }

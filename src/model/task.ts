@@ -47,3 +47,8 @@ export function isTerminal(state: TaskState): boolean {
 export function isInterrupted(state: TaskState): boolean {
   return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
 }
+
+/** The messages of the caller, one for each turn. */
+export function sentMessages({ history = [] }: Pick<Task, 'history'>): readonly Message[] {
+  return history.filter(({ role }) => role === 'ROLE_USER')
+}

@@ -1,8 +1,9 @@
 /** A thread of AG-UI: the tasks of one context, as the messages that a client shows. */
+import { turnIn } from '../../client/read-turn.js'
 import { isStruct } from '../../model/json-schema.js'
 import type { Message } from '../../model/message.js'
 import { type Part, type Struct, textOf } from '../../model/part.js'
-import type { Task } from '../../model/task.js'
+import { sentMessages, type Task } from '../../model/task.js'
 import { mediaPart, messageIdOf } from './run-encoder.js'
 
 /** The key of AG-UI's members in metadata. */
@@ -23,16 +24,12 @@ export interface NewestTurn {
 /** The newest turn of tasks that are sorted by their last change, the newest first; undefined if there is none. */
 export function newestTurn([newest, ...others]: readonly Task[]): NewestTurn | undefined {
   if (!newest) return undefined
-  const sent = sentIn(newest)
+  const sent = sentMessages(newest)
   const turn = Math.max(1, sent.length)
   const facts = sent.at(-1)?.metadata?.[metadataKey]
   const runId = isStruct(facts) && typeof facts.runId === 'string' ? facts.runId : `${newest.id}-${turn}`
   const before = others.reverse().flatMap((task) => messagesOf(task, wholeTask))
   return { task: newest, turn, runId, messages: [...before, ...messagesOf(newest, turn)] }
-}
-
-function sentIn({ history = [] }: Task): readonly Message[] {
-  return history.filter(({ role }) => role === 'ROLE_USER')
 }
 
 /**
@@ -43,12 +40,12 @@ function messagesOf(task: Task, turn: number): readonly Struct[] {
   const { id, artifacts = [], status } = task
   const texts = artifacts.flatMap(({ artifactId, parts }) => {
     const content = textOf(parts)
-    const writtenIn = Number(/^artifact-(\d+)-\d+$/.exec(artifactId)?.[1] ?? sentIn(task).length)
+    const writtenIn = turnIn(artifactId) ?? sentMessages(task).length
     return content === ''
       ? []
       : [{ writtenIn, answer: { id: messageIdOf(id, artifactId), role: 'assistant', content } }]
   })
-  const before = sentIn(task).flatMap((message, place) => [
+  const before = sentMessages(task).flatMap((message, place) => [
     ...userMessage(message),
     ...texts.filter(({ writtenIn }) => writtenIn === place + 1 && writtenIn < turn).map(({ answer }) => answer),
   ])

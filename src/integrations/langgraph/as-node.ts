@@ -4,7 +4,7 @@
  * it: the agent recognises the repeated message, and the node finds its task again.
  */
 import type { MessageInput } from '../../client/agent-client.js'
-import type { TurnEvent } from '../../client/read-turn.js'
+import { isLast, type TurnEvent } from '../../client/turn-event.js'
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
@@ -115,7 +115,7 @@ async function readToEnd(events: AsyncIterable<TurnEvent>, agent: string, { writ
       ids = { ...(taskId !== undefined && { taskId }), ...(contextId !== undefined && { contextId }) }
     } else if (event.kind === 'text') writer?.({ agent, text: event.text })
     else if (event.kind === 'progress' && event.text !== '') writer?.({ agent, progress: event.text })
-    else if (event.kind === 'question' || event.kind === 'auth' || event.kind === 'end') {
+    else if (isLast(event)) {
       const text = [output.text, event.kind === 'end' ? event.text : ''].filter(Boolean).join('\n')
       return { last: event, result: { text, data: output.data, ...ids } }
     }

@@ -16,7 +16,7 @@ import { A2AError, clip } from '../../model/errors.js'
 import type { Message } from '../../model/message.js'
 import { data, type JsonValue, type Struct, text } from '../../model/part.js'
 import type { CallContext, Caller } from '../../model/service.js'
-import { isInterrupted, type Task } from '../../model/task.js'
+import { isInterrupted, sentMessages, type Task } from '../../model/task.js'
 import { TransportError } from '../../model/transport-error.js'
 import { formOf, givenParts, type QuestionForm } from './form.js'
 import type { ServerSdk } from './load-server.js'
@@ -36,7 +36,6 @@ import {
   partsIn,
   type Question,
   questionBefore,
-  sentIn,
   stateOf,
   urlIn,
   type Waiting,
@@ -152,7 +151,7 @@ export class ToolCall {
     const task = await agent.service.getTask({ id: taskId }, this.#asCaller)
     const { state } = task.status
     if (!isInterrupted(state)) return errorResult(`The task does not wait for an answer: it is ${state}`)
-    const turn = sentIn(task).length
+    const turn = sentMessages(task).length
     // One key for each question: it has one answer. Agents of other vendors may keep no history.
     const messageId = turn === 0 ? crypto.randomUUID() : answerId({ agent, taskId, turn })
     try {
@@ -184,7 +183,7 @@ export class ToolCall {
     const task = await agent.service.getTask({ id: taskId }, this.#asCaller).catch((error: unknown) => {
       throw error instanceof A2AError && error.code === 'TASK_NOT_FOUND' ? this.#invalidState() : error
     })
-    const sent = sentIn(task)
+    const sent = sentMessages(task)
     // Agents of other vendors may keep no history.
     const isAtTurn = sent.length === 0 || sent.length === turn
     const isOpen = isAtTurn && isInterrupted(task.status.state)

@@ -1,10 +1,11 @@
 /** Waits for the end of a turn, as long as the client of a tool does. */
 import { readTurn, type TurnEvent } from '../../client/read-turn.js'
+import { isLast } from '../../client/turn-event.js'
 import type { CallContext, StreamItem } from '../../model/service.js'
-import { isInterrupted, isTerminal, type Task } from '../../model/task.js'
+import { isInterrupted, isTerminal, sentMessages, type Task } from '../../model/task.js'
 import { TurnOutput } from './tool-result.js'
 import type { ToolAgent } from './tools.js'
-import { type Question, sentIn } from './waiting-task.js'
+import type { Question } from './waiting-task.js'
 
 /** A turn to read: `open` starts its stream. */
 export interface Reading {
@@ -20,7 +21,7 @@ export interface Reading {
 export function following(agent: ToolAgent, task: Task): Reading {
   const { state } = task.status
   if (isTerminal(state) || isInterrupted(state)) return { agent, open: () => one(task) }
-  const turn = sentIn(task).length
+  const turn = sentMessages(task).length
   return { ...subscription(agent, task), ...(turn > 0 && { turn }) }
 }
 
@@ -107,7 +108,7 @@ export class TurnWait {
           if (this.#mustCancel) this.#cancel()
         } else if (event.kind === 'progress') onProgress(event.text)
         this.output.add(event)
-        if (event.kind === 'end' || event.kind === 'question' || event.kind === 'auth') return event
+        if (isLast(event)) return event
       }
     } catch (error) {
       if (!this.#stop) throw error

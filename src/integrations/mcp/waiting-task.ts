@@ -44,11 +44,6 @@ export function answerId({ taskId, turn }: Waiting): string {
   return `mcp-${taskId.slice(0, 200)}-${turn}`
 }
 
-/** The messages of the caller, one for each turn. */
-export function sentIn({ history = [] }: Task): readonly Message[] {
-  return history.filter(({ role }) => role === 'ROLE_USER')
-}
-
 /** The question that a message answered. */
 export function questionBefore({ history = [] }: Task, answer: Message): Message | undefined {
   return history.slice(0, history.indexOf(answer)).findLast(({ role }) => role === 'ROLE_AGENT')

@@ -1,5 +1,5 @@
 /** `POST /v1/chat/completions`: a turn as a chat completion. A client that leaves cancels the task. */
-import type { TurnEvent } from '../../client/read-turn.js'
+import { isLast, type TurnEvent } from '../../client/turn-event.js'
 import type { Usage } from '../../model/usage.js'
 import type { Visit } from '../../server/endpoints.js'
 import { type HttpAnswer, jsonHeaders } from '../../transports/exchange.js'
@@ -41,7 +41,7 @@ async function* untilLeft(turn: StartedTurn, { caller, signal }: Visit): AsyncGe
   try {
     // Without the signal: the stream ends because the task is cancelled.
     for await (const event of followTurn(turn, { caller })) {
-      if (event.kind === 'question' || event.kind === 'auth' || event.kind === 'end') isRunning = false
+      if (isLast(event)) isRunning = false
       yield event
     }
   } catch (error) {

@@ -4,7 +4,7 @@
  * `sequence_number` is 16 × the position in the log + n, for the n-th event that an element of the log makes. So every
  * replica numbers the events of a turn equally, and a client can resume at any of them.
  */
-import type { TurnEvent } from '../../client/read-turn.js'
+import { isLast, type TurnEvent } from '../../client/turn-event.js'
 import type { JsonValue, Struct } from '../../model/part.js'
 import type { Usage } from '../../model/usage.js'
 import { failureText, stateAfter, TextJoiner, tokensOf } from './output.js'
@@ -70,7 +70,7 @@ export class ResponseWriter {
     const delta = this.#text.add(event)
     if (delta !== '') this.#append(events, delta)
     this.#last = event
-    if (event.kind === 'question' || event.kind === 'auth' || event.kind === 'end') {
+    if (isLast(event)) {
       this.#close(events)
       this.#status = statusAfter(event)
       const type = this.#status === 'completed' ? 'response.completed' : 'response.failed'

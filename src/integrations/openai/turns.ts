@@ -10,7 +10,7 @@ import { A2AError, clip, type ErrorCode } from '../../model/errors.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import type { CallContext, StreamItem } from '../../model/service.js'
-import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
+import { isInterrupted, isTerminal, sentMessages, type Task, type TaskState } from '../../model/task.js'
 import { TransportError } from '../../model/transport-error.js'
 import { usage } from '../../model/usage.js'
 import type { Visit, VisitedAgent } from '../../server/endpoints.js'
@@ -115,13 +115,9 @@ async function standingOf({ agent, taskId }: Omit<TurnRef, 'turn'>, context: Cal
     if ('task' in event) state = event.task.status.state
     else if ('statusUpdate' in event) state = event.statusUpdate.status.state
     // Without its events, the task has its history.
-    if ('task' in event && current === undefined) turn = countSent(event.task)
+    if ('task' in event && current === undefined) turn = Math.max(1, sentMessages(event.task).length)
   }
   return { turn, state }
-}
-
-function countSent({ history = [] }: Task): number {
-  return Math.max(1, history.filter(({ role }) => role === 'ROLE_USER').length)
 }
 
 function readLog({ agent, taskId }: Omit<TurnRef, 'turn'>, context: CallContext): AsyncIterable<StreamItem> {
