@@ -20,10 +20,11 @@ export function linkedPart(url: string, refuse: Refuse): RawPart | UrlPart {
 
 function dataUrlPart(url: string, refuse: Refuse): RawPart {
   const comma = url.slice(0, maxHeadCharacters).indexOf(',')
-  const head = /^data:([^;]*).*;base64$/i.exec(url.slice(0, Math.max(comma, 0)))
-  if (!head) throw refuse('must be a data URL with base64')
+  const head = url.slice('data:'.length, Math.max(comma, 0))
+  if (!/;base64$/i.test(head)) throw refuse('must be a data URL with base64')
   const part = base64Part(url.slice(comma + 1), refuse)
-  return head[1] ? { ...part, mediaType: head[1] } : part
+  const [mediaType] = head.split(';', 1)
+  return mediaType ? { ...part, mediaType } : part
 }
 
 /** The part for bytes in base64. */
