@@ -70,7 +70,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
       ['second', 're: second'],
       ['third', 're: third'],
     ])
-    // The task of the turn itself is not among them, whatever its age.
+    // The task of the turn itself is not among them, however old it is.
     await engine.sendMessage(send('the answer', { taskId: open }), callBy('ada'))
     expect(outlined()?.map(([first]) => first)).toEqual(['second', 'third', 'fourth?'])
   })
