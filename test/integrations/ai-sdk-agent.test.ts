@@ -73,14 +73,15 @@ async function* endless<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 describe.each(majors)('fromAiSdk with AI SDK %s', (major, ai) => {
+  /** Serves an agent that adds the amounts it pays to `paid`. */
+  const servePayer = (paid: number[]) => {
+    const payer = payerOf(major, ai, (amount) => paid.push(amount))
+    return serve(fromAiSdk(payer, 'Payer'))
+  }
+
   it('runs an approved tool once, and tells steps and usage', async () => {
     const paid: number[] = []
-    await using served = await serve(
-      fromAiSdk(
-        payerOf(major, ai, (amount) => paid.push(amount)),
-        'Payer',
-      ),
-    )
+    await using served = await servePayer(paid)
     await using client = await connect(served.url)
     const asked = await say(client, 'pay')
     expect(approvalIn(asked).tools).toEqual([{ id: 'call-1', name: 'pay', args: { amount: 5 } }])
@@ -102,12 +103,7 @@ describe.each(majors)('fromAiSdk with AI SDK %s', (major, ai) => {
 
   it('does not run a denied tool, and tells the model why', async () => {
     const paid: number[] = []
-    await using served = await serve(
-      fromAiSdk(
-        payerOf(major, ai, (amount) => paid.push(amount)),
-        'Payer',
-      ),
-    )
+    await using served = await servePayer(paid)
     await using client = await connect(served.url)
     const done = await send(client, decide(await say(client, 'pay'), false, 'Too much'))
     expect(paid).toEqual([])
@@ -119,12 +115,7 @@ describe.each(majors)('fromAiSdk with AI SDK %s', (major, ai) => {
 
   it('asks for each of several calls, and runs each once', async () => {
     const paid: number[] = []
-    await using served = await serve(
-      fromAiSdk(
-        payerOf(major, ai, (amount) => paid.push(amount)),
-        'Payer',
-      ),
-    )
+    await using served = await servePayer(paid)
     await using client = await connect(served.url)
     const first = await say(client, 'pay twice')
     const second = await send(client, decide(first, true))
@@ -197,12 +188,7 @@ describe.each(majors)('fromAiSdk with AI SDK %s', (major, ai) => {
 
   it('asks callers without extensions in a form', async () => {
     const paid: number[] = []
-    await using served = await serve(
-      fromAiSdk(
-        payerOf(major, ai, (amount) => paid.push(amount)),
-        'Payer',
-      ),
-    )
+    await using served = await servePayer(paid)
     await using client = await connect(served.url)
     const conversation = client.conversation()
     expect((await conversation.ask('pay')).text).toBe('Approve pay {"amount":5}?')

@@ -492,10 +492,22 @@ describe('tools', () => {
     const tools = await client.tools()
     expect(tools.map(({ name }) => name)).toEqual(['Tailor', 'Tailor_sew', 'a2a_reply', 'a2a_task'])
     expect(tools[1]?.inputSchema).toEqual(clothForm)
-    expect(textIn(await client.call('Tailor_sew', { cloth: 'wool' }))).toContain('{"cloth":"wool"} sew')
+    const sewn = textIn(await client.call('Tailor_sew', { cloth: 'wool' }))
+    expect(sewn).toContain('{"cloth":"wool"} sew')
+    expect(sewn).toContain('context_id')
     const wrong = await client.call('Tailor_sew', { cloth: 'jute' })
     expect(wrong.isError).toBe(true)
     expect(textIn(wrong)).toContain('cloth')
+  })
+
+  it('do not name the conversation if no tool of the agent takes it', async () => {
+    const input = fromJsonSchema<{ cloth: string }>(clothForm)
+    const tailor = agent({ name: 'Tailor', skills: [{ id: 'sew', input }] }, async function* (turn) {
+      yield turn.data().cloth
+    })
+    await using server = await serveMcp(tailor)
+    await using client = await modern({ url: server.url })
+    expect((await client.call('Tailor_sew', { cloth: 'wool' })).content).toMatchObject([{ text: 'wool' }])
   })
 })
 

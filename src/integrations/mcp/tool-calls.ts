@@ -229,6 +229,11 @@ export class ToolCall {
     return errorResult('The user did not answer')
   }
 
+  /** Whether the agent has a tool that continues a conversation. Tools of skills take the arguments of their schema only. */
+  #takesMessages({ key }: ToolAgent): boolean {
+    return [...this.#access.tools.values()].some((tool) => tool.agent.key === key && tool.skillId === undefined)
+  }
+
   /** Reads a turn until it ends or asks, or until the client stops waiting. */
   async #read(
     reading: Reading,
@@ -247,7 +252,7 @@ export class ToolCall {
     const ref = { taskId: task.id === undefined ? undefined : `${agent.key}/${task.id}`, contextId: task.contextId }
     switch (end.kind) {
       case 'end':
-        return endResult(end, await this.#wholeOutput(reading, waiting), ref)
+        return endResult(end, await this.#wholeOutput(reading, waiting), ref, this.#takesMessages(agent))
       case 'cancelled':
         return errorResult('The call was cancelled')
       case 'running':

@@ -136,15 +136,17 @@ export interface TaskRef {
   readonly contextId?: string | undefined
 }
 
-/** The result of a turn that has ended. */
-export function endResult(end: Of<'end'>, output: TurnOutput, ref: TaskRef): CallToolResult {
+/** The result of a turn that has ended. `canContinue`: a tool takes the id of the conversation. */
+export function endResult(end: Of<'end'>, output: TurnOutput, ref: TaskRef, canContinue: boolean): CallToolResult {
   const { state } = end
   const isError = state !== 'TASK_STATE_COMPLETED'
   const content = output.content()
   if (isError) content.push({ type: 'text', text: endText(end) })
+  if (canContinue)
+    content.push(...hint(ref, 'contextId', (id) => `To continue this conversation, pass context_id ${id}`))
   const structured = output.structured()
   return {
-    content: [...content, ...hint(ref, 'contextId', (id) => `To continue this conversation, pass context_id ${id}`)],
+    content,
     ...(structured && { structuredContent: structured }),
     ...(isError && { isError }),
     ...metaOf(ref, state),
